@@ -1,0 +1,275 @@
+"""What an oracle is (Section 3: the black box Φ), how often it is asked, and how it is relaxed.
+
+`Oracle.predict` is all a black-box explainer may use. `Oracle.relaxed`, where there is one, gives class
+probabilities of a *soft* adjacency matrix, differentiable, for methods whose papers assume a differentiable
+classifier. `CountingOracle` is the only thing in the project that counts calls: one graph scored = one call.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rsgg.errors import BudgetExhausted, OracleError
+from rsgg.graph import GraphBatch
+
+if TYPE_CHECKING:
+    from torch.nn import Module
+
+
+class Oracle(ABC):
+    """A black-box graph classifier Φ."""
+
+    name: ClassVar[str] = "oracle"
+    n_classes: int = 2
+
+    @abstractmethod
+    def predict(self, graphs: GraphBatch) -> Tensor:
+        """The class of each graph, int64 [B]."""
+
+    def relaxed(self, adjacency: Tensor, features: Tensor | None = None) -> Tensor:
+        """Class probabilities [B, classes] of soft adjacency matrices in [0, 1], differentiable in them.
+
+        Agrees with `predict` on binary matrices. Oracles without a relaxation keep this method, which says so.
+        """
+        raise OracleError(f"The oracle {self.name!r} has no differentiable relaxation; use a black-box explainer.")
+
+
+# -- Tree-Cycles -----------------------------------------------------------------------------------------
+
+
+class TreeCyclesOracle(Oracle):
+    """Class 1 iff the graph has a cycle, i.e. iff |E| > n - number of connected components."""
+
+    name = "tree-cycles"
+
+    def predict(self, graphs: GraphBatch) -> Tensor:
+        edges = n_edges(graphs.adjacency)
+        cyclic = edges >= graphs.sizes  # n edges or more always close a cycle: only the others need a closer look
+        undecided = (~cyclic & (edges > 2)).nonzero().flatten()
+        if len(undecided):
+            sparse = torch.triu(graphs.adjacency[undecided] > 0, 1)
+            cyclic[undecided] = edges[undecided] > graphs.n_nodes - n_components(sparse)
+        return cyclic.long()
+
+    def relaxed(self, adjacency: Tensor, features: Tensor | None = None, *, rounds: int | None = None) -> Tensor:
+        """Soft leaf peeling: m(u→v) = A_uv (1 - Π_{w≠v} (1 - m(w→u))), p(cycle) = 1 - Π (1 - m).
+
+        The message u→v says "walking from v into u one need never turn back". Started at A, leaves fall silent
+        first, then what they hung on; n rounds always reach the fixed point on a binary graph, where exactly
+        the messages along and towards cycles survive, so p is exactly the indicator of a cycle.
+        """
+        symmetric = (adjacency + adjacency.transpose(1, 2)) / 2
+        soft = symmetric * (1 - torch.eye(adjacency.shape[1], dtype=adjacency.dtype, device=adjacency.device))
+        message = soft  # message[b, u, v] = m(u→v)
+        for _ in range(rounds or adjacency.shape[1]):
+            silent = 1 - message.transpose(1, 2)  # silent[b, u, w] = 1 - m(w→u)
+            updated = soft * (1 - _product_without_one(silent))
+            settled = torch.equal(updated, message)
+            message = updated
+            if settled:
+                break
+        cyclic = 1 - (1 - message).flatten(1).prod(1)
+        return torch.stack((1 - cyclic, cyclic), 1)
+
+
+def n_edges(adjacency: Tensor) -> Tensor:
+    """Edges of each graph of a batch of symmetric matrices, self loops apart, int64 [B]."""
+    present = (adjacency > 0).cpu().numpy()
+    loops = present.diagonal(axis1=1, axis2=2).sum(1)
+    return torch.from_numpy((np.count_nonzero(present, axis=(1, 2)) - loops) // 2).to(adjacency.device)
+
+
+def n_components(edges: Tensor) -> Tensor:
+    """Connected components of each graph of a batch, from its upper triangle, bool [B, N, N]: one sparse call."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    batch, n, _ = edges.shape
+    b, u, v = edges.cpu().numpy().nonzero()
+    total = batch * n
+    block = coo_array((np.ones(len(b), dtype=np.int8), (b * n + u, b * n + v)), shape=(total, total))
+    _, label = connected_components(block.tocsr(), directed=False)
+    # Labels are given out in the order in which components are met, so each block's are contiguous.
+    last = label.reshape(batch, n).max(1) + 1
+    return torch.from_numpy(np.diff(last, prepend=0)).long().to(edges.device)
+
+
+def _product_without_one(factors: Tensor) -> Tensor:
+    """Π_{w≠v} f[..., w] for every v, without dividing by zero: exact at binary points, differentiable elsewhere."""
+    zero = factors == 0
+    safe = torch.where(zero, torch.ones_like(factors), factors)
+    product, zeros = safe.prod(-1, keepdim=True), zero.sum(-1, keepdim=True)
+    # With no zero divide it out; with one, only the entry that is itself the zero has a non-zero product.
+    return torch.where(zeros - zero.long() == 0, product / safe, torch.zeros_like(factors))
+
+
+# -- ASD -------------------------------------------------------------------------------------------------
+
+ASD_INTERCEPT, ASD_WEIGHT_S1, ASD_WEIGHT_S2 = 3.2844839747590915, -0.181742414867891, 0.04327200353999672
+ASD_S1 = (65, 70, 99, 80, 69, 6, 7, 8, 9, 13, 77, 45, 16, 81, 78, 92, 56, 57, 60, 93, 63)
+ASD_S2 = (0, 36, 37, 38, 81, 40, 41, 74, 75, 76, 70, 72, 114, 20, 21, 73, 90, 28, 29)
+
+
+class ASDOracle(Oracle):
+    """Class 1 iff x = 3.284 - .1817 a + .0433 b > 0, with a, b the edges inside two sets of brain regions.
+
+    The rule of Abrate & Bonchi (2021). An edge counted twice weighs twice, as in the released code.
+    """
+
+    name = "asd"
+
+    def __init__(self) -> None:
+        weight = torch.zeros(116, 116, dtype=torch.float64)
+        for regions, value in ((ASD_S1, ASD_WEIGHT_S1), (ASD_S2, ASD_WEIGHT_S2)):
+            inside = torch.zeros(116, dtype=torch.float64)
+            inside[list(regions)] = 1
+            weight += value * torch.triu(torch.outer(inside, inside), 1)
+        self.weight = weight
+
+    def score(self, adjacency: Tensor) -> Tensor:
+        """x, linear in the (soft) adjacency matrix, float64 [B]."""
+        if adjacency.shape[1:] != self.weight.shape:
+            raise OracleError(f"The ASD oracle knows 116 brain regions; it was given graphs of {adjacency.shape[1]} nodes.")
+        used = self.weight.to(adjacency.device).nonzero(as_tuple=True)
+        values = adjacency[:, used[0], used[1]].to(torch.float64)
+        return ASD_INTERCEPT + values @ self.weight.to(adjacency.device)[used]
+
+    def predict(self, graphs: GraphBatch) -> Tensor:
+        return (self.score(graphs.adjacency) > 0).long()
+
+    def relaxed(self, adjacency: Tensor, features: Tensor | None = None) -> Tensor:
+        """sigmoid(x) of the symmetrised soft adjacency: above 1/2 exactly where the rule says 1."""
+        positive = torch.sigmoid(self.score((adjacency + adjacency.transpose(1, 2)) / 2))
+        return torch.stack((1 - positive, positive), 1)
+
+
+# -- Any PyG model ---------------------------------------------------------------------------------------
+
+
+class PyGOracle(Oracle):
+    """Any PyG graph classifier as an oracle: `model(x, edge_index, batch)` returns one row of logits per graph.
+
+    With `edge_weights=True` the model also takes `edge_weight=`, and is then its own relaxation: the soft
+    adjacency is handed over as weights. Graphs without features are shown a constant 1 per node.
+    """
+
+    name = "pyg"
+
+    def __init__(self, model: Module, n_classes: int = 2, *, edge_weights: bool = False) -> None:
+        self.model, self.n_classes, self.edge_weights = model.eval(), n_classes, edge_weights
+
+    def predict(self, graphs: GraphBatch) -> Tensor:
+        with torch.no_grad():
+            return self._logits(graphs.adjacency.float(), graphs.features, graphs.sizes).argmax(1)
+
+    def relaxed(self, adjacency: Tensor, features: Tensor | None = None) -> Tensor:
+        if not self.edge_weights:
+            return super().relaxed(adjacency, features)
+        sizes = torch.full((len(adjacency),), adjacency.shape[1], device=adjacency.device)
+        return self._logits(adjacency, features, sizes).softmax(1)
+
+    def _logits(self, adjacency: Tensor, features: Tensor | None, sizes: Tensor) -> Tensor:
+        batch, n, _ = adjacency.shape
+        real = torch.arange(n, device=sizes.device) < sizes[:, None]
+        position = real.flatten().cumsum(0).reshape(batch, n) - 1  # padding nodes do not exist for the model
+        b, u, v = adjacency.detach().nonzero(as_tuple=True)
+        x = torch.ones(batch, n, 1, device=adjacency.device) if features is None else features
+        weight = {"edge_weight": adjacency[b, u, v]} if self.edge_weights else {}
+        edge_index = torch.stack((position[b, u], position[b, v]))
+        owner = torch.arange(batch, device=sizes.device)[:, None].expand(batch, n)[real]
+        logits: Tensor = self.model(x[real], edge_index, owner, **weight)
+        return logits
+
+
+# -- Counting --------------------------------------------------------------------------------------------
+
+
+class CountingOracle(Oracle):
+    """The one place that counts: one graph scored = one call, per owner where the asker says who owns a graph.
+
+    An *owner* is the row of the result that a question is asked for (instance and candidate). With a `budget`
+    each owner gets that many answers. `evaluated` counts what was computed, which can exceed `calls`: methods
+    that stop at the first flip are evaluated in blocks, but charged only for what a sequential run would have
+    asked (`first_flip`).
+    """
+
+    def __init__(self, oracle: Oracle, budget: int | None = None) -> None:
+        if budget is not None and budget < 0:
+            raise OracleError(f"The oracle budget is {budget}; it must be zero or more calls per instance.")
+        self.oracle, self.budget = oracle, budget
+        self.name, self.n_classes = oracle.name, oracle.n_classes  # type: ignore[misc]
+        self.calls = 0
+        self.evaluated = 0
+        self._per_owner: dict[int, int] = {}
+
+    def calls_of(self, owner: int) -> int:
+        return self._per_owner.get(owner, 0)
+
+    def forget_owners(self) -> None:
+        """Owners are numbered anew in each `explain`; the totals go on."""
+        self._per_owner.clear()
+
+    def relaxed(self, adjacency: Tensor, features: Tensor | None = None) -> Tensor:
+        """The oracle's relaxation; each soft graph scored is a call too."""
+        self.calls += len(adjacency)
+        self.evaluated += len(adjacency)
+        return self.oracle.relaxed(adjacency, features)
+
+    def predict(self, graphs: GraphBatch, owner: Tensor | None = None) -> Tensor:
+        """Classes of these graphs; every one is a call, charged to its owner. Beyond the budget: an error."""
+        if owner is not None:
+            asked = torch.bincount(owner)
+            for i in asked.nonzero().flatten().tolist():
+                if self.budget is not None and self.calls_of(i) + int(asked[i]) > self.budget:
+                    raise BudgetExhausted(f"The budget of {self.budget} oracle calls per instance is used up.")
+                self._charge(i, int(asked[i]))
+        else:
+            self.calls += len(graphs)
+        return self._answers(graphs)
+
+    def first_flip(self, graphs: GraphBatch, owner: Tensor, classes: Tensor) -> Tensor:
+        """For candidates in the order in which each owner would ask: which one is the owner's first flip?
+
+        `owner` is sorted; `classes` is the class each candidate has to leave. Returns a bool per candidate, true
+        for at most one per owner. Each owner is charged up to and including its first flip, never beyond its
+        budget: a flip that it could not afford to ask about is not found.
+        """
+        flips = self._answers(graphs) != classes
+        first = torch.zeros_like(flips)
+        owners, counts = owner.unique_consecutive(return_counts=True)
+        stops = counts.cumsum(0)
+        for i, stop, count in zip(owners.tolist(), stops.tolist(), counts.tolist(), strict=True):
+            mine = flips[stop - count : stop]
+            position = int(mine.to(torch.uint8).argmax()) if bool(mine.any()) else count
+            left = count if self.budget is None else max(self.budget - self.calls_of(i), 0)
+            asked = min(position + 1, count)
+            if position < count and position < left:
+                first[stop - count + position] = True
+            self._charge(i, min(asked, left))
+        return first
+
+    def exhausted(self, owner: int) -> bool:
+        """Has this owner used up its budget?"""
+        return self.budget is not None and self.calls_of(owner) >= self.budget
+
+    def _charge(self, owner: int, calls: int) -> None:
+        self._per_owner[owner] = self.calls_of(owner) + calls
+        self.calls += calls
+
+    def _answers(self, graphs: GraphBatch) -> Tensor:
+        self.evaluated += len(graphs)
+        try:
+            answers = self.oracle.predict(graphs)
+        except OracleError:
+            raise
+        except Exception as error:
+            raise OracleError(f"The oracle {self.name!r} failed on a batch of {len(graphs)} graphs: {error}") from error
+        if not isinstance(answers, Tensor) or answers.shape != (len(graphs),) or answers.is_floating_point():
+            got = f"shape {tuple(answers.shape)}, {answers.dtype}" if isinstance(answers, Tensor) else type(answers).__name__
+            raise OracleError(f"The oracle {self.name!r} must return one integer class per graph ({len(graphs)}); it returned {got}.")
+        return answers
