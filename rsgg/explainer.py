@@ -115,6 +115,7 @@ class Explainer(ABC):
     """A counterfactual explanation method. Constructors only store; learned state ends in an underscore."""
 
     capabilities: ClassVar[Capabilities]
+    encoding: ClassVar[str | None] = None  # the node encodings it reads, which a runner attaches outside its clock
     fitted_: ClassVar[bool] = False  # set on the instance by `fit`
 
     # -- what a method writes --------------------------------------------------------------------------
@@ -196,7 +197,7 @@ class Explainer(ABC):
 
     def hyperparameters(self) -> dict[str, Any]:
         """Names and values of the hyper-parameters: what a result depends on besides data, oracle and seed."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        return {f.name: getattr(self, f.name) for f in fields(self) if "symbol" in f.metadata}
 
     @classmethod
     def search_space(cls) -> dict[str, Choice | Interval]:

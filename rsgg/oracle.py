@@ -214,22 +214,20 @@ class CountingOracle(Oracle):
         """Owners are numbered anew in each `explain`; the totals go on."""
         self._per_owner.clear()
 
-    def relaxed(self, adjacency: Tensor, features: Tensor | None = None) -> Tensor:
-        """The oracle's relaxation; each soft graph scored is a call too."""
-        self.calls += len(adjacency)
+    def relaxed(self, adjacency: Tensor, features: Tensor | None = None, owner: Tensor | None = None) -> Tensor:
+        """The oracle's relaxation; each soft graph scored is a call too, charged as in `predict`."""
+        self._charge_all(len(adjacency), owner)
         self.evaluated += len(adjacency)
-        return self.oracle.relaxed(adjacency, features)
+        try:
+            return self.oracle.relaxed(adjacency, features)
+        except OracleError:
+            raise
+        except Exception as error:
+            raise OracleError(f"The relaxation of the oracle {self.name!r} failed: {error}") from error
 
     def predict(self, graphs: GraphBatch, owner: Tensor | None = None) -> Tensor:
         """Classes of these graphs; every one is a call, charged to its owner. Beyond the budget: an error."""
-        if owner is not None:
-            asked = torch.bincount(owner)
-            for i in asked.nonzero().flatten().tolist():
-                if self.budget is not None and self.calls_of(i) + int(asked[i]) > self.budget:
-                    raise BudgetExhausted(f"The budget of {self.budget} oracle calls per instance is used up.")
-                self._charge(i, int(asked[i]))
-        else:
-            self.calls += len(graphs)
+        self._charge_all(len(graphs), owner)
         return self._answers(graphs)
 
     def first_flip(self, graphs: GraphBatch, owner: Tensor, classes: Tensor) -> Tensor:
@@ -256,6 +254,18 @@ class CountingOracle(Oracle):
     def exhausted(self, owner: int) -> bool:
         """Has this owner used up its budget?"""
         return self.budget is not None and self.calls_of(owner) >= self.budget
+
+    def _charge_all(self, count: int, owner: Tensor | None) -> None:
+        """Charge each question to its owner, or none of them if one owner cannot afford its share."""
+        if owner is None:
+            self.calls += count
+            return
+        owners, shares = owner.unique(return_counts=True)
+        charges = list(zip(owners.tolist(), shares.tolist(), strict=True))
+        if self.budget is not None and any(self.calls_of(i) + share > self.budget for i, share in charges):
+            raise BudgetExhausted(f"The budget of {self.budget} oracle calls per instance is used up.")
+        for i, share in charges:
+            self._charge(i, share)
 
     def _charge(self, owner: int, calls: int) -> None:
         self._per_owner[owner] = self.calls_of(owner) + calls

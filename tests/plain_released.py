@@ -83,8 +83,8 @@ class Discriminator(nn.Module):
 class PlainReleased:
     """Fit and explain, one graph at a time. `noise(name, step, class)` supplies what training draws."""
 
-    def __init__(self, weights: list[Weights], noise: Callable[[str, int, int], Tensor], epochs: int = 500) -> None:
-        self.initial, self.noise, self.epochs = weights, noise, epochs
+    def __init__(self, weights: list[Weights], noise: Callable[[str, int, int], Tensor], epochs: int = 500, rate: float = 1e-3) -> None:
+        self.initial, self.noise, self.epochs, self.rate = weights, noise, epochs, rate
 
     def fit(self, graphs: list[Data], classes: list[int], oracle: Callable[[nx.Graph], int]) -> None:
         self.calls = 0
@@ -112,8 +112,8 @@ class PlainReleased:
         generator, discriminator = self.networks[label]
         own = [graph for graph, c in zip(graphs, classes, strict=True) if c == label]
         other = [graph for graph, c in zip(graphs, classes, strict=True) if c != label]
-        d_optimiser = torch.optim.SGD(discriminator.parameters(), lr=1e-3)
-        g_optimiser = torch.optim.SGD(generator.parameters(), lr=1e-3)
+        d_optimiser = torch.optim.SGD(discriminator.parameters(), lr=self.rate)
+        g_optimiser = torch.optim.SGD(generator.parameters(), lr=self.rate)
         bce = nn.BCELoss()
         for step in range(self.epochs):
             real, fake = other[step % len(other)], own[2 * step % len(own)]

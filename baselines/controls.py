@@ -1,0 +1,286 @@
+"""Controls: methods with nothing to learn (or next to nothing), which give the tables their scale.
+
+A row of Table 1 means little without them: the empty graph alone explains one of its rows, and random edits followed
+by `rsgg.minimise` reach the optimum of both data sets. Each control is a class of a few lines:
+
+    Empty, Complete, Identity                constant answers; the first two never ask whether they are right
+    RandomEdits, TwoSided                    random edits until the class changes, one by one or in doubling steps
+    RandomEditsMinimised, TwoSidedMinimised  the same, made minimal
+    NearestDataGraph                         the closest training graph of another class (DCE)
+    Optimum                                  the exact optimum; it knows the rule inside the oracle
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from rsgg.explainer import Candidate, Capabilities, Explainer
+from rsgg.graph import GraphBatch
+from rsgg.minimise import Minimised, random_order
+from rsgg.optimum import optimal_counterfactual
+from rsgg.oracle import CountingOracle
+
+BLOCK_CELLS = 1 << 23  # adjacency cells in one block of speculative questions: bounds the memory
+BUDGET_USED_UP = "the oracle budget was used up"
+
+
+# -- Constant answers ------------------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True)
+class Empty(Explainer):
+    """Delete every edge and ask nothing. Its GED is the number of edges; it is what the released CF² returns."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        adds=False, removes=True, deterministic=True, may_return_invalid=True
+    )
+
+    def _explain(
+        self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
+    ) -> list[Candidate]:
+        return _only_candidate(self, map(Candidate, torch.zeros_like(graphs.adjacency)), k)
+
+
+@dataclass(kw_only=True)
+class Complete(Explainer):
+    """Join every pair of nodes and ask nothing."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        adds=True, removes=False, deterministic=True, may_return_invalid=True
+    )
+
+    def _explain(
+        self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
+    ) -> list[Candidate]:
+        upper = graphs.pair_mask.to(graphs.adjacency.dtype)
+        return _only_candidate(self, map(Candidate, upper | upper.transpose(1, 2)), k)
+
+
+@dataclass(kw_only=True)
+class Identity(Explainer):
+    """Return the input: always a failure, at GED 0. Whatever beats every method on GED alone is no explanation."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(adds=False, removes=False, deterministic=True)
+
+    def _explain(
+        self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
+    ) -> list[Candidate]:
+        return _only_candidate(self, map(Candidate, graphs.adjacency), k)
+
+
+def _only_candidate(explainer: Explainer, candidates: Iterable[Candidate], k: int) -> list[Candidate]:
+    """One answer per graph, and k - 1 times the reason why there is no other."""
+    no_other = Candidate(None, f"{type(explainer).__name__} has only one candidate")
+    return [answer for candidate in candidates for answer in (candidate, *[no_other] * (k - 1))]
+
+
+# -- Random edits until the class changes ----------------------------------------------------------------
+
+
+@dataclass(kw_only=True)
+class RandomEdits(Explainer):
+    """Delete, then add: remove edges one by one in random order, asking after each. If even the empty graph keeps the
+    class, start again from the input and add missing edges one by one in random order, asking after each.
+    """
+
+    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True)
+
+    def _explain(
+        self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
+    ) -> list[Candidate]:
+        edges, missing = _sides(graphs)
+        step = torch.arange(1, int((edges + missing).max()) + 1)
+        removals = torch.where(step <= edges, -step, 0)
+        additions = torch.where((step > edges) & (step <= edges + missing), step - edges, 0)
+        return _first_flip(graphs, classes, oracle, removals + additions, k, (seed, "random edits"))
+
+
+@dataclass(kw_only=True)
+class TwoSided(Explainer):
+    """The guarded two-sided order with uniform scores: the first 1, 2, 4, … edges of a random order are removed from
+    the input, or as many missing ones added to it, asking about the two in turn; the first flip wins.
+    """
+
+    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True)
+
+    def _explain(
+        self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
+    ) -> list[Candidate]:
+        prefixes = _doubling(torch.cat(_sides(graphs), 1))
+        in_turn = (prefixes * torch.tensor([-1, 1])).flatten(1)
+        return _first_flip(graphs, classes, oracle, in_turn, k, (seed, "two-sided"))
+
+
+def _sides(graphs: GraphBatch) -> tuple[Tensor, Tensor]:
+    """How many edges each graph has and how many it lacks, int64 [B, 1] each."""
+    edges = graphs.n_edges[:, None]
+    return edges, graphs.pair_mask.sum((1, 2))[:, None] - edges
+
+
+def _doubling(lengths: Tensor) -> Tensor:
+    """1, 2, 4, … up to each length itself, then zeros; int64 [B, Q, 2] for lengths [B, 2]."""
+    power = 2 ** torch.arange(int(lengths.max()).bit_length() + 1)[:, None]
+    reached = lengths[:, None]
+    return torch.where(power // 2 < reached, torch.minimum(power, reached), 0)
+
+
+def _first_flip(
+    graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, questions: Tensor, k: int, names: tuple[object, ...]
+) -> list[Candidate]:
+    """Ask each graph's questions in their order, `k` times with other random orders of its pairs; take the first flip.
+
+    A question -p removes the first p edges of the random order from the input, +p adds the first p missing ones, 0 asks
+    nothing; `questions` is int64 [B, Q]. Questions are evaluated in blocks, and charged only up to the first flip.
+    """
+    instance = torch.arange(len(graphs)).repeat_interleave(k)
+    seeds = [(*names, graphs.names[i], owner % k) for owner, i in enumerate(instance.tolist())]
+    rank = _signed_order(graphs.select(instance), seeds)
+    found: list[Tensor | None] = [None] * len(instance)
+    open_ = torch.ones(len(instance), dtype=torch.bool)
+    start, block = 0, 4
+    while start < questions.shape[1] and open_.any():
+        rows = open_.nonzero().flatten()
+        block = max(1, min(block, BLOCK_CELLS // (len(rows) * graphs.n_nodes**2)))
+        question = questions[instance[rows], start : start + block]
+        owner, question = rows.repeat_interleave(question.shape[1])[question.flatten() != 0], question[question != 0]
+        start, block = start + block, 2 * block
+        if not len(owner):
+            continue
+        asked = _edited(graphs.adjacency[instance[owner]], rank[owner], question)
+        first = oracle.first_flip(graphs.candidates(asked, instance[owner]), owner, classes[instance[owner]])
+        for position in first.nonzero().flatten().tolist():
+            found[int(owner[position])] = asked[position].clone()
+            open_[owner[position]] = False
+        if oracle.budget is not None:
+            open_ &= ~torch.tensor([oracle.exhausted(i) for i in range(len(open_))])
+    no_flip = "no number of random removals or additions changed the class"
+    return [
+        Candidate(adjacency, "" if adjacency is not None else BUDGET_USED_UP if oracle.exhausted(i) else no_flip)
+        for i, adjacency in enumerate(found)
+    ]
+
+
+def _signed_order(graphs: GraphBatch, seeds: list[tuple[object, ...]]) -> Tensor:
+    """A random order of both sides, int32 [R, N, N]: edges rank -1, -2, …, missing ones 1, 2, …; others never come."""
+    edges = torch.triu(graphs.adjacency > 0, 1)
+    removals = random_order(edges, graphs.sizes, seeds)
+    additions = random_order(graphs.pair_mask & ~edges, graphs.sizes, seeds)
+    return torch.where(graphs.adjacency > 0, -1 - removals, 1 + additions)
+
+
+def _edited(adjacency: Tensor, rank: Tensor, question: Tensor) -> Tensor:
+    """The first |question| edges removed (below zero) or missing edges added (above)."""
+    question = question.int()[:, None, None]
+    chosen = (rank >= question.clamp(max=0)) & (rank <= question.clamp(min=0))
+    return adjacency ^ chosen.view(torch.uint8)
+
+
+@dataclass(kw_only=True)
+class RandomEditsMinimised(Minimised):
+    """`RandomEdits`, made minimal."""
+
+    base: Explainer = field(default_factory=RandomEdits, metadata={"symbol": "base", "doc": "random edits"})
+
+
+@dataclass(kw_only=True)
+class TwoSidedMinimised(Minimised):
+    """`TwoSided`, made minimal: the optimum on both data sets, with nothing learnt."""
+
+    base: Explainer = field(default_factory=TwoSided, metadata={"symbol": "base", "doc": "the two-sided order"})
+
+
+# -- Knowing the data, knowing the oracle ----------------------------------------------------------------
+
+
+@dataclass(kw_only=True)
+class NearestDataGraph(Explainer):
+    """The closest training graph of another class, among those with as many nodes (DCE); further candidates are the
+    next closest. Nodes are compared by their number, so the answer depends on how they are numbered.
+
+    The classes of the training graphs are known from fitting; the answer is still checked with one call, because where
+    there are node features it keeps those of the input.
+    """
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        adds=True, removes=True, learns=True, permutation_invariant=False, deterministic=True
+    )
+
+    def _fit(self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, seed: int) -> None:
+        self.adjacency_, self.sizes_, self.classes_ = graphs.adjacency, graphs.sizes, classes
+
+    def _explain(
+        self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
+    ) -> list[Candidate]:
+        distance = _distances(graphs.adjacency, self.adjacency_)
+        fits = (graphs.sizes[:, None] == self.sizes_) & (classes[:, None] != self.classes_)
+        nearest = distance.masked_fill(~fits, torch.inf).argsort(dim=1, stable=True)
+        candidates = []
+        for i in range(len(graphs)):
+            for j in range(k):
+                if j < int(fits[i].sum()):
+                    candidates.append(Candidate(_padded(self.adjacency_[nearest[i, j]], graphs.n_nodes)))
+                else:
+                    reason = f"only {int(fits[i].sum())} training graphs of another class have {int(graphs.sizes[i])} nodes"
+                    candidates.append(Candidate(None, reason))
+        return _checked(candidates, graphs, classes, oracle, k)
+
+    def _state(self) -> dict[str, Tensor]:
+        return {"adjacency": self.adjacency_, "sizes": self.sizes_, "classes": self.classes_}
+
+    def _restore(self, state: dict[str, Tensor]) -> None:
+        self.adjacency_, self.sizes_, self.classes_ = state["adjacency"], state["sizes"], state["classes"]
+
+
+def _distances(graphs: Tensor, others: Tensor) -> Tensor:
+    """GED between all graphs and all others, float32 [B, T] (exact: whole numbers), as |a| + |b| - 2 a·b."""
+    n = max(graphs.shape[1], others.shape[1])
+    a, b = (_padded(adjacency, n).flatten(1).float() for adjacency in (graphs, others))
+    return (a.sum(1)[:, None] + b.sum(1) - 2 * a @ b.T) / 2
+
+
+def _padded(adjacency: Tensor, n: int) -> Tensor:
+    """Cut or pad the last two axes to n nodes; what is cut off here is padding itself."""
+    missing = n - adjacency.shape[-1]
+    return torch.nn.functional.pad(adjacency, (0, missing, 0, missing))
+
+
+@dataclass(kw_only=True)
+class Optimum(Explainer):
+    """The exact optimum (`rsgg.optimum`), checked with one call. No black-box method: it knows the rule inside the
+    oracle, and fails for oracles whose rule is not known.
+    """
+
+    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, deterministic=True)
+
+    def _explain(
+        self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
+    ) -> list[Candidate]:
+        best = optimal_counterfactual(oracle, graphs, classes)
+        if best is None:
+            return [Candidate(None, f"the optimum is not known for the oracle {oracle.name!r}")] * (len(graphs) * k)
+        impossible = Candidate(None, "no counterfactual exists")
+        unchanged = (best == graphs.adjacency).flatten(1).all(1).tolist()
+        candidates = [impossible if same else Candidate(a) for a, same in zip(best, unchanged, strict=True)]
+        return _checked(_only_candidate(self, candidates, k), graphs, classes, oracle, k)
+
+
+def _checked(
+    candidates: list[Candidate], graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int
+) -> list[Candidate]:
+    """Ask about every candidate once; those that keep the class, or that the budget does not cover, are failures."""
+    checked = [
+        Candidate(None, BUDGET_USED_UP) if candidate.adjacency is not None and oracle.exhausted(i) else candidate
+        for i, candidate in enumerate(candidates)
+    ]
+    owner = torch.tensor([i for i, c in enumerate(checked) if c.adjacency is not None], dtype=torch.long)
+    if len(owner):
+        adjacency = torch.stack([c.adjacency for c in checked if c.adjacency is not None])
+        answers = oracle.predict(graphs.candidates(adjacency, owner // k), owner)
+        for i in owner[answers == classes[owner // k]].tolist():
+            checked[i] = Candidate(None, "the candidate does not change the class")
+    return checked

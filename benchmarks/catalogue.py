@@ -1,0 +1,147 @@
+"""The catalogue: every method and data set that experiments know. A new method is one file and one name in here.
+
+A `Method` is declared, not built: a name and a variant for the tables, the class, and the hyper-parameters that differ
+from the class's defaults. What a cell's identity depends on is what is declared (see `benchmarks.cell`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import Any
+
+from baselines.controls import (
+    Complete,
+    Empty,
+    Identity,
+    NearestDataGraph,
+    Optimum,
+    RandomEdits,
+    RandomEditsMinimised,
+    TwoSided,
+    TwoSidedMinimised,
+)
+from benchmarks.options import names, unknown
+from rsgg.data import ASD, TreeCycles
+from rsgg.data.dataset import DatasetSpec
+from rsgg.explainer import Explainer
+from rsgg.minimise import Minimised
+from rsgg.released import ReleasedRSGGCE
+from rsgg.rsgg_ce import RSGGCE
+
+
+@dataclass(frozen=True)
+class Method:
+    """A row of the tables: a method in one of its variants (faithful, released, control, search, beyond)."""
+
+    name: str
+    variant: str
+    explainer: type[Explainer]
+    hyperparameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    datasets: tuple[str, ...] | None = None  # None: defined for every data set
+    label: str = ""
+    revision: int = 1  # to be raised by an author whose change of code changes results
+    seconds_per_fold: float = 1.0  # a guess, for time estimates until a fold has been measured
+
+    def build(self, device: str = "cpu") -> Explainer:
+        """A new explainer. The device is where it computes, not what it is, so it is no part of its identity."""
+        explainer = self.explainer(**deepcopy(dict(self.hyperparameters)))
+        _place(explainer, device)
+        return explainer
+
+    def tiny(self) -> Method:
+        """This method made small for a smoke run: its own options stay, what `tiny()` shrinks is shrunk."""
+        explainer = _shrunk(self.build())
+        options = {option.name: getattr(explainer, option.name) for option in fields(explainer)}
+        return replace(self, hyperparameters=options, seconds_per_fold=1.0)
+
+    def unsupported(self, dataset: str) -> str:
+        """Why this method is not run on this data set; empty where it is."""
+        if self.datasets is None or dataset in self.datasets:
+            return ""
+        return f"{self.name} ({self.variant}) is only defined for {', '.join(self.datasets)}"
+
+
+def _place(explainer: Explainer, device: str) -> None:
+    if hasattr(explainer, "device"):
+        explainer.device = device
+    for base in _bases(explainer).values():
+        _place(base, device)
+
+
+def _shrunk(explainer: Explainer) -> Explainer:
+    """A copy with whatever `tiny()` sets; an explainer around another one leaves that to the other one."""
+    bases = _bases(explainer)
+    if bases:
+        return replace(explainer, **{name: _shrunk(base) for name, base in bases.items()})
+    tiny = type(explainer).tiny()
+    changed = {option.name: getattr(tiny, option.name) for option in fields(explainer)}
+    return replace(explainer, **{name: value for name, value in changed.items() if value != _default(explainer, name)})
+
+
+def _bases(explainer: Explainer) -> dict[str, Explainer]:
+    """The explainers that this one is wrapped around, by field."""
+    parts = {option.name: getattr(explainer, option.name) for option in fields(explainer)}
+    return {name: part for name, part in parts.items() if isinstance(part, Explainer)}
+
+
+def _default(explainer: Explainer, name: str) -> Any:
+    option = next(option for option in fields(explainer) if option.name == name)
+    return option.default if option.default_factory is MISSING else option.default_factory()
+
+
+# -- Methods ---------------------------------------------------------------------------------------------
+
+CATALOGUE: tuple[Method, ...] = (
+    Method("rsgg-ce", "faithful", RSGGCE, label="RSGG-CE", seconds_per_fold=60),
+    Method("rsgg-ce", "released", ReleasedRSGGCE, label="RSGG-CE, released", seconds_per_fold=15),
+    # Does the generator matter? The same sampler with one that was not trained, and with none.
+    Method("rsgg-ce-untrained", "control", RSGGCE, {"generator": "untrained"}, label="RSGG-CE, untrained generator"),
+    Method("rsgg-ce-uniform", "control", RSGGCE, {"generator": "uniform"}, label="RSGG-CE, uniform probabilities"),
+    Method("rsgg-ce-min", "beyond", Minimised, {"base": RSGGCE()}, label="RSGG-CE + min", seconds_per_fold=60),
+    Method("random-min", "search", RandomEditsMinimised, label="Random edits + min"),
+    Method("two-sided", "search", TwoSided, label="Two-sided order"),
+    Method("two-sided-min", "search", TwoSidedMinimised, label="Two-sided order + min"),
+    Method("dce", "search", NearestDataGraph, label="Nearest data graph"),
+    Method("random", "control", RandomEdits, label="Random edits"),
+    Method("empty", "control", Empty, label="Empty graph"),
+    Method("complete", "control", Complete, label="Complete graph"),
+    Method("identity", "control", Identity, label="Identity"),
+    Method("optimum", "control", Optimum, label="Optimum"),
+)
+
+
+def choose_methods(asked: Sequence[str] | None = None, *, smoke: bool = False) -> tuple[Method, ...]:
+    """The methods of these names, all variants or one (`rsgg-ce:released`), in the order of the catalogue."""
+    chosen = [_named(name) for name in names(asked)] or [CATALOGUE]
+    wanted = {(method.name, method.variant) for methods in chosen for method in methods}
+    found = tuple(method for method in CATALOGUE if (method.name, method.variant) in wanted)
+    return tuple(method.tiny() for method in found) if smoke else found
+
+
+def _named(asked: str) -> list[Method]:
+    name, _, variant = asked.partition(":")
+    known = list(dict.fromkeys(method.name for method in CATALOGUE))
+    if name not in known:
+        raise unknown("method", name, known)
+    variants = [method for method in CATALOGUE if method.name == name]
+    found = [method for method in variants if variant in ("", method.variant)]
+    if not found:
+        raise unknown(f"variant of {name}", variant, [method.variant for method in variants])
+    return found
+
+
+# -- Data sets -------------------------------------------------------------------------------------------
+
+DATASETS: dict[str, DatasetSpec] = {spec.name: spec for spec in (TreeCycles(), ASD())}
+SMALL_DATASETS: dict[str, DatasetSpec] = {**DATASETS, "tree-cycles": TreeCycles(n_graphs=60)}
+
+
+def choose_datasets(asked: Sequence[str] | None = None, *, smoke: bool = False) -> tuple[DatasetSpec, ...]:
+    """The data sets of these names, in the order of the catalogue; small ones for a smoke run."""
+    wanted = names(asked) or list(DATASETS)
+    for name in wanted:
+        if name not in DATASETS:
+            raise unknown("data set", name, list(DATASETS))
+    return tuple(spec for name, spec in (SMALL_DATASETS if smoke else DATASETS).items() if name in wanted)

@@ -1,0 +1,173 @@
+"""The command line behind reproduce.sh. A new experiment is one line in here (see `experiment`).
+
+Nothing heavy is imported before a command needs it: help, mistakes and `show` are answered at once. Bad arguments and
+bad data get one sentence on stderr and exit code 2, never a traceback.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+from typer.exceptions import TyperException
+
+from benchmarks.options import RESULTS, ROOT, RunOptions
+from rsgg.errors import RSGGError
+
+app = typer.Typer(
+    help="Reproduce the RSGG-CE paper: data, methods, tables and figures.\n\nExample: ./reproduce.sh table1 --smoke",
+    add_completion=False,
+    invoke_without_command=True,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def no_command(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+# -- Experiments -----------------------------------------------------------------------------------------
+
+
+def experiment(name: str, says: str, example: str, options: type[RunOptions] = RunOptions) -> None:
+    """Add the command that runs `benchmarks/<name>.py`; its options are the fields of the options class."""
+
+    def run(**values: Any) -> None:
+        from benchmarks.experiment import run as run_experiment
+
+        raise typer.Exit(run_experiment(import_module(f"benchmarks.{name}"), options(**values)))
+
+    hints = get_type_hints(options, include_extras=True)
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=hints[option.name])
+            for option in fields(options)
+        ]
+    )
+    app.command(name, help=_help(says, example))(run)
+
+
+def _help(says: str, example: str) -> str:
+    return f"{says}\n\nExample: ./reproduce.sh {example}"
+
+
+experiment("table1", "Table 1: compute what is missing, then print it beside the paper's.", "table1 --methods rsgg-ce --jobs 2")
+
+
+# -- Other commands --------------------------------------------------------------------------------------
+
+DataDir = Annotated[
+    Path | None, typer.Option(envvar="RSGG_DATA_DIR", help="Folder that holds the data sets; else they are downloaded.")
+]
+
+
+def command(says: str, example: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    return app.command(help=_help(says, example))
+
+
+@command("Make the environment and fetch the data, so that everything else can start at once.", "setup")
+def setup(data_dir: DataDir = None) -> None:
+    from rsgg.data import ASD
+    from rsgg.errors import DataError
+
+    versions = ", ".join(f"{package} {metadata.version(package)}" for package in ("torch", "torch-geometric", "pandas"))
+    print(f"Environment: Python {sys.version.split()[0]}, {versions}.")
+    try:
+        print(f"Data: Tree-Cycles is generated; ASD is there, {len(ASD().load(data_dir))} graphs, checksums match.")
+    except DataError as error:
+        print(f"Data: Tree-Cycles is generated. {error} Everything that does not need ASD runs.")
+
+
+@command("Style, types and tests: ruff, mypy and pytest; fails when any of them does.", "test")
+def test() -> None:
+    environment = dict(os.environ)
+    if environment.get("RSGG_DATA_DIR"):
+        environment["RSGG_DATA_DIR"] = str(Path(environment["RSGG_DATA_DIR"]).resolve())
+    checks = (("ruff", "check", "."), ("mypy",), ("pytest", "-q", "-n", "2"))
+    failed = []
+    for check in checks:
+        print(f"== {' '.join(check)}", flush=True)
+        if subprocess.run([sys.executable, "-m", *check], cwd=ROOT, env=environment).returncode:
+            failed.append(check[0])
+    print(f"Failed: {', '.join(failed)}." if failed else "All checks passed.")
+    raise typer.Exit(1 if failed else 0)
+
+
+@command("The appendix's statistics of the data sets, measured beside printed.", "datasets")
+def datasets(
+    data_dir: DataDir = None,
+    out: Annotated[Path, typer.Option(help="Folder for datasets.csv.")] = RESULTS / "local",
+) -> None:
+    from benchmarks.datasets import run
+
+    run(out, data_dir)
+
+
+@command("Print a stored table at once, computing nothing: the committed reference, or yours with --out.", "show table1")
+def show(
+    what: Annotated[str, typer.Argument(help="Which table, e.g. table1.")],
+    out: Annotated[Path, typer.Option(help="Folder of results to show from.")] = RESULTS / "reference",
+) -> None:
+    from benchmarks.show import show as show_stored
+
+    show_stored(what, out)
+
+
+@command("Check stored results: checksums of all, metrics of a sample re-derived from the stored edits.", "verify --sample 50")
+def verify(
+    sample: Annotated[int, typer.Option(min=0, help="Cells per folder whose metrics are re-derived.")] = 20,
+    data_dir: DataDir = None,
+    out: Annotated[Path, typer.Option(help="Folder of results to check besides the reference.")] = RESULTS / "local",
+) -> None:
+    from benchmarks.verify import verify as verify_stored
+
+    findings = verify_stored((out, RESULTS / "reference"), sample=sample, data_dir=data_dir)
+    print("\n".join(findings.sentences))
+    raise typer.Exit(1 if findings.wrong else 0)
+
+
+# -- Entry -----------------------------------------------------------------------------------------------
+
+
+def main(arguments: Sequence[str] | None = None, *, script: str = "") -> int:
+    """Run a command line and return its exit code. With `script`, that command alone: `python benchmarks/<script>.py`."""
+    group: Any = typer.main.get_command(app)
+    command, program = group, "./reproduce.sh"
+    if script:
+        command, program = group.commands[script], f"python benchmarks/{script}.py"
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = command.main(given, prog_name=program, standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except TyperException as error:
+        context = getattr(error, "ctx", None)
+        print(_sentence(error.format_message(), context.command_path if context else program), file=sys.stderr)
+    except RSGGError as error:
+        print(error, file=sys.stderr)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return 2
+
+
+def _sentence(message: str, command: str) -> str:
+    """What the option parser has to say, as one sentence that ends with where to look."""
+    said = " ".join(message.split()).replace(". Did you mean", "; did you mean")
+    return said if said.endswith("?") else f"{said.rstrip('.')}; see {command} --help."
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""The options that every experiment understands, declared once: the command line is made from these fields.
+
+An experiment with options of its own subclasses `RunOptions` and adds fields; `benchmarks.cli` does the rest. Nothing
+here imports torch, so that a mistyped option is answered at once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from rsgg.errors import UsageError
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "results"
+
+
+def available_cores() -> int:
+    """Cores this process may use, which on a shared machine can be fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """What to compute, how, and where to put it. Lists are typed with commas: `--methods rsgg-ce,cf2 --folds 0-3`."""
+
+    methods: Annotated[list[str] | None, Option(help="Methods, e.g. rsgg-ce,cf2 or rsgg-ce:released.")] = None
+    datasets: Annotated[list[str] | None, Option(help="Data sets, e.g. tree-cycles,asd.")] = None
+    folds: Annotated[list[str] | None, Option(help="Folds, e.g. 0-3,7.")] = None
+    seeds: Annotated[
+        list[str] | None, Option(help="Replicates, e.g. 0-4: each has generated data and folds of its own.")
+    ] = None
+    jobs: Annotated[int, Option("--jobs", "-j", min=1, help="Worker processes.")] = available_cores()
+    smoke: Annotated[bool, Option("--smoke", help="The same path on little data, in under two minutes.")] = False
+    fresh: Annotated[bool, Option("--fresh", help="Compute again what is stored already.")] = False
+    dry_run: Annotated[bool, Option("--dry-run", help="List the cells and the estimated time; compute nothing.")] = False
+    data_dir: Annotated[
+        Path | None, Option(envvar="RSGG_DATA_DIR", help="Folder that holds the data sets; else they are downloaded.")
+    ] = None
+    out: Annotated[Path | None, Option(help="Folder for results. [default: results/local]")] = None
+    device: Annotated[str, Option(help="Where methods that can use it compute: cpu, cuda, cuda:1, …")] = "cpu"
+
+    @property
+    def results(self) -> Path:
+        """Where results go. A smoke run keeps to itself, lest its little table be taken for the real one."""
+        return self.out or RESULTS / "local" / ("smoke" if self.smoke else "")
+
+
+def names(asked: Sequence[str] | None) -> list[str]:
+    """["a,b", "c"] -> ["a", "b", "c"], without repetitions."""
+    parts = [part.strip() for text in asked or () for part in text.split(",")]
+    return list(dict.fromkeys(part for part in parts if part))
+
+
+def numbers(asked: Sequence[str] | None, what: str) -> tuple[int, ...]:
+    """["0-2,5"] -> (0, 1, 2, 5), without repetitions, in rising order."""
+    found: set[int] = set()
+    for part in names(asked):
+        first, dash, last = part.partition("-")
+        if not first.isascii() or not first.isdigit() or (dash and not (last.isascii() and last.isdigit())):
+            raise UsageError(f"{part!r} is not a {what}; give numbers such as 0-3,7.")
+        if dash and int(last) < int(first):
+            raise UsageError(f"The range {part!r} of {what}s is empty; give the smaller number first.")
+        found.update(range(int(first), int(last if dash else first) + 1))
+    return tuple(sorted(found))
+
+
+def unknown(what: str, asked: str, known: Sequence[str]) -> UsageError:
+    """The sentence for a name that does not exist, with the nearest one that does."""
+    near = get_close_matches(asked, known, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}."
+    return UsageError(f"There is no {what} {asked!r}; {hint}")

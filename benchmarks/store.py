@@ -1,0 +1,466 @@
+"""The store: results on disk, one Parquet file per cell, each written whole or not at all.
+
+A cell's table is written to a temporary file in the same folder, flushed to the disk and renamed, so that kill -9 or a
+power cut leaves the old file or the new one, never half of one. The file's metadata hold the cell's definition, the
+sha256 of the table's content, and where it came from: versions, seed, commit, machine, date, duration. Both are checked
+on reading. A file that is damaged (cut short, wrong checksum) or stale (another definition) is noticed, reported in one
+line and treated as absent, so it is computed again.
+
+`compact` turns many cells into one file per data set, method and variant, with every cell's metadata kept: that is
+what `results/reference` holds. `Store` reads both forms alike.
+
+    <root>/cells/<dataset>/<method>.<variant>/seed0-fold3-<key>.parquet            one cell
+    <root>/cells/<dataset>/<method>.<variant>/seed0-fold3-<key>.history.parquet    its training curves, if any
+    <root>/ledger/<dataset>.<method>.<variant>.parquet (and .history.parquet)      many cells
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+import subprocess
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.cell import Cell, canonical, key_of
+from benchmarks.options import ROOT
+from rsgg.errors import RSGGError
+
+FORMAT = 1
+TIMES = ("seconds", "fit_seconds")  # what may differ between two runs of the same cell
+PACKAGES = ("torch", "torch-geometric", "numpy", "scipy", "networkx", "pandas", "pyarrow", "joblib")
+METADATA = b"rsgg"
+_ABANDONED = 60.0  # seconds after which a temporary file has no writer any more; writing one takes milliseconds
+
+SCHEMA = {
+    **dict.fromkeys(("cell", "dataset", "method", "variant", "reason"), pa.string()),
+    **dict.fromkeys(("seed", "fold", "instance", "candidate", "label", "predicted", "predicted_cf"), pa.int64()),
+    **dict.fromkeys(("n_nodes", "n_edges", "calls", "fit_calls", "test_size"), pa.int64()),
+    **dict.fromkeys(("ged", "seconds", "fit_seconds", "optimum"), pa.float64()),
+    **dict.fromkeys(("found", "simple"), pa.bool_()),
+    "edits": pa.list_(pa.int64()),
+}
+
+
+class StoreError(RSGGError):
+    """Results cannot be written or read where they were asked to be."""
+
+
+class Damaged(Exception):
+    """A stored file is not what was written, or not what was asked for; the message says in which way."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A cell as it is stored: its ledger rows, its training curves, and what its metadata say."""
+
+    table: pa.Table
+    history: pa.Table | None
+    metadata: dict[str, Any]
+
+    @property
+    def key(self) -> str:
+        return key_of(self.metadata["definition"])
+
+    @property
+    def duration(self) -> float:
+        return float(self.metadata["duration"])
+
+    @property
+    def skipped(self) -> str:
+        """Why the method could not run here; empty where it did."""
+        return str(self.metadata["skipped"])
+
+    @property
+    def ledger(self) -> pd.DataFrame:
+        return self.table.to_pandas()
+
+
+# -- Tables and their content ----------------------------------------------------------------------------
+
+
+def ledger_table(ledger: pd.DataFrame) -> pa.Table:
+    """Ledger rows as an Arrow table with the declared column types, so that empty columns have their type too."""
+    return _as_table(ledger, SCHEMA)
+
+
+def history_table(curves: Iterable[Mapping[str, object]]) -> pa.Table:
+    """Training curves, a dict per step, as an Arrow table."""
+    return _as_table(pd.DataFrame(list(curves)), {})
+
+
+def _as_table(frame: pd.DataFrame, types: Mapping[str, pa.DataType]) -> pa.Table:
+    columns = {}
+    for name in frame.columns:
+        column = pa.array(frame[name], type=types.get(name), from_pandas=True)
+        columns[name] = column.cast(pa.float64()) if pa.types.is_null(column.type) else column
+    return pa.table(columns)
+
+
+def content_hash(table: pa.Table, without: Collection[str] = ()) -> str:
+    """sha256 over names, types and values of the columns: the same for the same content however it is encoded."""
+    digest = hashlib.sha256()
+    for name in sorted(set(table.column_names) - set(without)):
+        column = table.column(name)
+        digest.update(json.dumps([name, _type_name(column.type), column.to_pylist()]).encode())
+    return digest.hexdigest()
+
+
+def _type_name(kind: pa.DataType) -> str:
+    """Parquet renames what is inside a list; that is encoding, not content."""
+    return f"list of {kind.value_type}" if pa.types.is_list(kind) else str(kind)
+
+
+def fingerprint(table: pa.Table) -> str:
+    """The content without the times: equal for two runs of the same cell, whatever machine load or worker count."""
+    return content_hash(table, without=TIMES)
+
+
+# -- Where results come from -----------------------------------------------------------------------------
+
+
+@cache
+def provenance() -> dict[str, Any]:
+    """Versions, commit and machine. No host name, no user, no path."""
+    versions = {}
+    for package in PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
+            versions[package] = metadata.version(package)
+    return {
+        "python": platform.python_version(),
+        "versions": versions,
+        "commit": _commit(),
+        "machine": {"system": platform.system(), "cpu": _cpu_model(), "cores": os.cpu_count()},
+    }
+
+
+def _commit() -> str:
+    """The commit of the code, with "-dirty" where files differ from it."""
+    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=40", "--exclude", "*"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+    return answer.stdout.strip() or "unknown"
+
+
+def _cpu_model() -> str:
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+# -- Files -----------------------------------------------------------------------------------------------
+
+
+def write_whole(path: Path, write: Callable[[Any], None]) -> None:
+    """Let `write` fill a temporary file beside `path`, then rename it to `path`; on any failure nothing is left."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise StoreError(
+            f"Results cannot be written to {path.parent} ({error.strerror or error}); "
+            "nothing stored was damaged: make room or choose another folder with --out, then give the same command again."
+        ) from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself durable, where the system allows to open folders."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _write_parquet(path: Path, table: pa.Table, meta: dict[str, Any]) -> None:
+    described = table.replace_schema_metadata({METADATA: canonical(meta)})
+    write_whole(path, lambda file: pq.write_table(described, file, compression="zstd"))
+
+
+def _read_parquet(path: Path) -> tuple[pa.Table, dict[str, Any]]:
+    """Table and metadata of a file, or `Damaged` where it cannot be read at all."""
+    try:
+        table = pq.read_table(path, partitioning=None)
+        meta = json.loads((table.schema.metadata or {})[METADATA])
+    except FileNotFoundError:
+        raise
+    except (OSError, KeyError, ValueError, pa.ArrowException) as error:
+        raise Damaged("is cut short or damaged") from error
+    if meta.get("format") != FORMAT:
+        raise Damaged("was written in another format")
+    return table.replace_schema_metadata(None), meta
+
+
+def _checked(table: pa.Table, history: pa.Table | None, meta: dict[str, Any]) -> Stored:
+    if content_hash(table) != meta["sha256"]:
+        raise Damaged("does not match its checksum")
+    if meta["history"] and (history is None or content_hash(history) != meta["history"]):
+        raise Damaged("has training curves that are missing or do not match their checksum")
+    return Stored(table, history if meta["history"] else None, meta)
+
+
+# -- The store -------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Store:
+    """Results under one folder. `noticed` collects a line for each file that had to be disregarded."""
+
+    root: Path
+    noticed: list[str] = field(default_factory=list)
+    _compacted: dict[Path, dict[str, Stored | Damaged]] = field(default_factory=dict, repr=False)
+    _checked: dict[Path, tuple[tuple[int, int], Stored]] = field(default_factory=dict, repr=False)
+
+    def path(self, cell: Cell) -> Path:
+        name = f"seed{cell.seed}-fold{cell.fold}-{cell.key[:16]}.parquet"
+        return self.root / "cells" / _safe(cell.dataset.name) / _row_name(cell.method.name, cell.method.variant) / name
+
+    def prepare(self) -> None:
+        """Make sure that results can be written, before hours are spent on them; sweep up after killed writers."""
+        write_whole(self.root / ".writable", lambda file: file.write(b"yes"))
+        (self.root / ".writable").unlink(missing_ok=True)
+        self.sweep()
+
+    def sweep(self) -> None:
+        """Remove temporary files whose writer was killed."""
+        for temporary in self.root.rglob(".*.tmp"):
+            with suppress(OSError):
+                if time.time() - temporary.stat().st_mtime > _ABANDONED:
+                    temporary.unlink()
+
+    # -- writing ---------------------------------------------------------------------------------------
+
+    def write(
+        self, cell: Cell, table: pa.Table, history: pa.Table | None = None, *, duration: float, skipped: str = ""
+    ) -> Stored:
+        """Store a cell. The training curves go first: the cell's own file is what makes it count as stored."""
+        path = self.path(cell)
+        meta = {
+            "format": FORMAT,
+            "definition": cell.definition,
+            "sha256": content_hash(table),
+            "history": content_hash(history) if history is not None else "",
+            "seed": cell.seed,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "duration": duration,
+            "skipped": skipped,
+            **provenance(),
+        }
+        if history is not None:
+            _write_parquet(_history_path(path), history, meta)
+        _write_parquet(path, table, meta)
+        return Stored(table, history, meta)
+
+    # -- reading ---------------------------------------------------------------------------------------
+
+    def read(self, cell: Cell) -> Stored | None:
+        """The cell if it is stored, whole and what was asked for; else None, and a line in `noticed` says why."""
+        path = self.path(cell)
+        try:
+            version = _version(path)
+            if path not in self._checked or self._checked[path][0] != version:
+                self._checked[path] = version, _read_cell(path)
+            stored = self._checked[path][1]
+            if stored.metadata["definition"] != cell.definition:
+                raise Damaged("holds another cell")
+            return stored
+        except FileNotFoundError:
+            return self._read_compacted(cell)
+        except Damaged as damage:
+            self.noticed.append(f"{self._shown(path)} {damage}; it is computed again.")
+            return None
+
+    def _read_compacted(self, cell: Cell) -> Stored | None:
+        path = self.root / "ledger" / _compact_name(cell.definition)
+        try:
+            stored = self._cells_of(path).get(cell.key)
+        except FileNotFoundError:
+            return None
+        except Damaged as damage:
+            stored = damage
+        if isinstance(stored, Damaged):
+            self.noticed.append(f"{self._shown(path)} {stored}; its cells are computed again.")
+            return None
+        return stored
+
+    def _cells_of(self, path: Path) -> dict[str, Stored | Damaged]:
+        if path not in self._compacted:
+            self._compacted[path] = _read_compact(path)
+        return self._compacted[path]
+
+    def everything(self) -> Iterator[tuple[Path, str, Stored | Damaged]]:
+        """All that is stored: (file, key, cell or what is wrong with it). For `verify` and `compact`."""
+        for path in sorted((self.root / "cells").rglob("*.parquet")):
+            if path.name.endswith(".history.parquet") or path.name.startswith("."):
+                continue
+            try:
+                stored = _read_cell(path)
+                if stored.key[:16] not in path.name:
+                    raise Damaged("holds another cell than its name says")
+                yield path, stored.key, stored
+            except Damaged as damage:
+                yield path, path.stem, damage
+        for path in sorted((self.root / "ledger").glob("*.parquet")):
+            if path.name.endswith(".history.parquet"):
+                continue
+            try:
+                for key, cell in self._cells_of(path).items():
+                    yield path, key, cell
+            except Damaged as damage:
+                yield path, path.stem, damage
+
+    def ledger(self, cells: Iterable[Cell]) -> pd.DataFrame:
+        """The ledger rows of these cells, of those that are stored, in their order."""
+        tables = [stored.table for stored in map(self.read, cells) if stored is not None and len(stored.table)]
+        return pa.concat_tables(tables, promote_options="default").to_pandas() if tables else pd.DataFrame()
+
+    def history(self, cells: Iterable[Cell]) -> pd.DataFrame:
+        """The training curves of these cells, with columns that say whose they are."""
+        frames = []
+        for cell in cells:
+            stored = self.read(cell)
+            if stored is not None and stored.history is not None:
+                whose = {"dataset": cell.dataset.name, "method": cell.method.name, "variant": cell.method.variant}
+                frames.append(stored.history.to_pandas().assign(**whose, seed=cell.seed, fold=cell.fold))
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+
+    def _shown(self, path: Path) -> Path:
+        return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+
+
+def _version(path: Path) -> tuple[int, int]:
+    """Changes when the file does: a file that was read and checked need not be read again in the same run."""
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size
+
+
+def _safe(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_+-]", "_", name)
+
+
+def _row_name(method: str, variant: str) -> str:
+    return f"{_safe(method)}.{_safe(variant)}"
+
+
+def _compact_name(definition: dict[str, Any]) -> str:
+    method = definition["method"]
+    return f"{_safe(definition['dataset']['name'])}.{_row_name(method['name'], method['variant'])}.parquet"
+
+
+def _history_path(path: Path) -> Path:
+    return path.with_name(f"{path.stem}.history.parquet")
+
+
+def _read_cell(path: Path) -> Stored:
+    table, meta = _read_parquet(path)
+    history = None
+    if meta["history"]:
+        with suppress(FileNotFoundError):
+            history, _ = _read_parquet(_history_path(path))
+    return _checked(table, history, meta)
+
+
+# -- Compacted files -------------------------------------------------------------------------------------
+
+
+def compact(source: Store, out: Path, keys: Collection[str] | None = None) -> list[Path]:
+    """Write the cells of `source` (those with these keys, else all) as one file per data set, method and variant.
+
+    They are entered into `manifest.json` with their sha256 and number of cells; what else it holds is kept. cell ends it: a reference made of part of the results would look whole.
+    """
+    groups: dict[str, dict[str, Stored]] = {}
+    for path, key, stored in source.everything():
+        if isinstance(stored, Damaged):
+            raise StoreError(f"{path} {stored}; run the experiment again before compacting its results.")
+        if keys is None or key in keys:
+            groups.setdefault(_compact_name(stored.metadata["definition"]), {})[key] = stored
+    written = []
+    for name, cells in sorted(groups.items()):
+        written.append(out / "ledger" / name)
+        _write_compact(written[-1], sorted(cells.values(), key=_in_order))
+    _enter_into_manifest(out, {path: len(groups[path.name]) for path in written})
+    return written
+
+
+def _enter_into_manifest(out: Path, n_cells: dict[Path, int]) -> None:
+    manifest: dict[str, Any] = {}
+    with suppress(FileNotFoundError, ValueError):
+        manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
+    files = manifest.setdefault("files", {})
+    for path, n in n_cells.items():
+        files[f"ledger/{path.name}"] = {"sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "cells": n}
+    text = json.dumps({**manifest, "format": FORMAT, **provenance()}, indent=2) + "\n"
+    write_whole(out / "manifest.json", lambda file: file.write(text.encode()))
+
+
+def _in_order(stored: Stored) -> tuple[str, int, int]:
+    definition = stored.metadata["definition"]
+    return canonical([definition["dataset"], definition["method"]]), definition["seed"], definition["fold"]
+
+
+def _write_compact(path: Path, cells: list[Stored]) -> None:
+    layout = [
+        {
+            "metadata": cell.metadata,
+            "rows": len(cell.table),
+            "columns": cell.table.column_names,
+            "history_rows": len(cell.history) if cell.history is not None else 0,
+            "history_columns": cell.history.column_names if cell.history is not None else [],
+        }
+        for cell in cells
+    ]
+    meta = {"format": FORMAT, "cells": layout}
+    curves = [cell.history for cell in cells if cell.history is not None]
+    if curves:
+        _write_parquet(_history_path(path), pa.concat_tables(curves, promote_options="default"), {"format": FORMAT})
+    _write_parquet(path, pa.concat_tables([cell.table for cell in cells], promote_options="default"), meta)
+
+
+def _read_compact(path: Path) -> dict[str, Stored | Damaged]:
+    """The cells of a compacted file by key, each checked on its own."""
+    table, meta = _read_parquet(path)
+    curves = None
+    with suppress(FileNotFoundError):
+        curves, _ = _read_parquet(_history_path(path))
+    cells: dict[str, Stored | Damaged] = {}
+    row = curve = 0
+    for part in meta["cells"]:
+        one = table.slice(row, part["rows"]).select(part["columns"])
+        history = None
+        if curves is not None and part["history_rows"]:
+            history = curves.slice(curve, part["history_rows"]).select(part["history_columns"])
+        row, curve = row + part["rows"], curve + part["history_rows"]
+        key = key_of(part["metadata"]["definition"])
+        try:
+            cells[key] = _checked(one, history, part["metadata"])
+        except Damaged as damage:
+            cells[key] = damage
+    return cells

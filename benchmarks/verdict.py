@@ -1,0 +1,153 @@
+"""Is a printed number reproduced? The tolerances, declared here before anything is compared, and the words for it.
+
+For each cell of Table 1 that the paper prints and we measured:
+
+- `reproduced`: the printed value, give or take half a unit of its last digit, lies inside our 95 % prediction interval
+  for a 10-fold mean (`rsgg.statistics.prediction_interval`): it could have been one more of our replicates.
+- `order holds`: it lies outside, but with our value in its place the method keeps its rank among the printed methods.
+- `differs`: neither.
+
+Runtimes are never judged by an interval, since the hardware is another one; for them only the order can hold. Each
+verdict comes with its reason in words, made from the numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+from benchmarks.options import RESULTS
+from rsgg.metrics import METRICS
+from rsgg.statistics import Bounds
+
+REPRODUCED, ORDER_HOLDS, DIFFERS = "reproduced", "order holds", "differs"
+VERDICTS = (REPRODUCED, ORDER_HOLDS, DIFFERS)
+
+LEVEL = 0.95  # of the prediction interval
+ROUNDING = 0.5  # units of the last printed digit
+MIN_REPLICATES = 3  # with fewer, t quantiles are so large that the interval would hold almost anything
+MACHINE_DEPENDENT = frozenset({"runtime"})
+COMPARED_VARIANTS = frozenset({"released", "faithful"})  # what the paper's rows are about; other variants are not in it
+
+_SLACK = 1e-9  # floating point only
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A number as the paper prints it."""
+
+    text: str
+    place: str
+
+    @property
+    def value(self) -> float:
+        return float(self.text)
+
+    @property
+    def decimals(self) -> int:
+        return len(self.text.partition(".")[2])
+
+    @property
+    def range(self) -> Bounds:
+        """Everything that would be printed like this."""
+        half = ROUNDING * 10.0**-self.decimals
+        return Bounds(self.value - half, self.value + half)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Our estimate, where a further 10-fold mean of ours would fall, and what that is based on."""
+
+    mean: float
+    predicted: Bounds
+    basis: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One of `VERDICTS`, or empty where there is nothing to compare, and why."""
+
+    verdict: str
+    reason: str
+
+
+@cache
+def paper_table(path: Path = RESULTS / "paper" / "table1.csv") -> pd.DataFrame:
+    """Table 1 as printed: values as text, `value` empty where the paper prints ×."""
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    return table.astype({"bold": int, "underlined": int}).set_index(["dataset", "method", "metric"])
+
+
+@cache
+def printed(dataset: str, method: str, metric: str) -> Printed | None:
+    """What the paper prints for this cell, if anything."""
+    table = paper_table()
+    if (dataset, method, metric) not in table.index:
+        return None
+    row = table.loc[(dataset, method, metric)]
+    return Printed(row["value"], row["place"]) if row["value"] else None
+
+
+def printed_methods(dataset: str, metric: str) -> dict[str, float]:
+    """The printed values of all methods for this data set and metric."""
+    rows = paper_table().xs((dataset, metric), level=("dataset", "metric"))["value"]
+    return {str(method): float(value) for method, value in rows.items() if value}
+
+
+@cache
+def training_share(dataset: str, method: str) -> float:
+    """The share of folds whose training is inside the printed row; 0 for methods and data sets the paper has not."""
+    table = paper_table()
+    if (dataset, method, "oracle_calls") not in table.index:
+        return 0.0
+    return float(table.loc[(dataset, method, "oracle_calls"), "training"] or 0)
+
+
+def rank(values: dict[str, float], method: str, *, higher_is_better: bool) -> int:
+    """1 + the number of methods that are strictly better."""
+    sign = 1 if higher_is_better else -1
+    return 1 + sum(sign * other > sign * values[method] for other in values.values())
+
+
+def judge(dataset: str, method: str, metric: str, measured: Measured) -> Verdict:
+    """The verdict on one printed cell; empty where the paper prints nothing or nothing was measured."""
+    paper = printed(dataset, method, metric)
+    if paper is None or math.isnan(measured.mean):
+        return Verdict("", "")
+    if metric in MACHINE_DEPENDENT:
+        finding = f"another machine ({measured.mean:.3g} s here, {paper.text} s printed), so no interval is applied"
+    else:
+        inside, finding = _against_interval(paper, measured)
+        if inside:
+            return Verdict(REPRODUCED, finding)
+    holds, order = _against_order(dataset, method, metric, paper, measured.mean)
+    return Verdict(ORDER_HOLDS if holds else DIFFERS, f"{finding}; {order}")
+
+
+def _against_interval(paper: Printed, measured: Measured) -> tuple[bool, str]:
+    low, high = measured.predicted
+    if math.isnan(low):
+        return False, f"no prediction interval ({measured.basis}): {paper.text} printed, {measured.mean:.4g} measured"
+    d = paper.decimals
+    interval = f"our 95 % prediction interval [{low:.{d}f}, {high:.{d}f}] ({measured.basis})"
+    slack = _SLACK * max(1.0, abs(paper.value))
+    if paper.range.high >= low - slack and paper.range.low <= high + slack:
+        return True, f"the printed {paper.text} lies inside {interval}"
+    distance, side = (low - paper.value, "below") if paper.value < low else (paper.value - high, "above")
+    relative = f" ({100 * distance / abs(paper.value):.1f} %)" if paper.value else ""
+    return False, f"the printed {paper.text} lies {distance:.{d}f}{relative} {side} {interval}"
+
+
+def _against_order(dataset: str, method: str, metric: str, paper: Printed, mean: float) -> tuple[bool, str]:
+    values, higher = printed_methods(dataset, metric), METRICS[metric].higher_is_better
+    ours = round(mean, paper.decimals)
+    before = rank(values, method, higher_is_better=higher)
+    after = rank({**values, method: ours}, method, higher_is_better=higher)
+    place = f"with our {ours:.{paper.decimals}f} in its place the method"
+    if before == after:
+        return True, f"{place} keeps rank {before} of {len(values)}"
+    return False, f"{place} moves from rank {before} to rank {after} of {len(values)}"

@@ -1,0 +1,482 @@
+"""What every explainer promises, as checks that anyone can run: `check_explainer(MyExplainer)`.
+
+Each check is a function of its own, so that a test suite can name it (`CHECKS`). They use a handful of graphs of eight
+nodes, trees and trees with cycles, and two further oracles that know nothing of cycles. An explainer class is tested in
+its `tiny()` preset, an instance as it is configured.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import torch
+from torch import Tensor
+
+from rsgg.errors import NotFittedError, OracleError, RSGGError
+from rsgg.explainer import Capabilities, Choice, Counterfactual, Explainer, Interval
+from rsgg.graph import Graph, GraphBatch
+from rsgg.oracle import CountingOracle, Oracle, TreeCyclesOracle
+from rsgg.seeds import numpy_rng, torch_rng
+
+N_NODES = 8
+FEW_SECONDS = 30.0  # of CPU time, for `tiny()` to fit and explain: generous, machines differ
+
+
+class ContractViolation(AssertionError):
+    """An explainer does not keep the contract; the sentence says where."""
+
+
+def check_explainer(explainer: type[Explainer] | Explainer) -> None:
+    """Raise `ContractViolation` with a sentence if the explainer breaks the contract; return quietly if it keeps it."""
+    subject = Subject(explainer)
+    for check in CHECKS:
+        run_check(check, subject)
+
+
+def run_check(check: Callable[[Subject], None], subject: Subject) -> None:
+    """One check; whatever an explainer raises where it should not becomes a violation."""
+    try:
+        check(subject)
+    except ContractViolation:
+        raise
+    except Exception as error:
+        sentence = f"{subject.name} raised {type(error).__name__} in {check.__name__}: {error}"
+        raise ContractViolation(sentence) from error
+
+
+def _require(kept: bool, sentence: str) -> None:
+    if not kept:
+        raise ContractViolation(sentence)
+
+
+# -- What is tested, and on what -------------------------------------------------------------------------
+
+
+class Subject:
+    """The explainer under test, with what several checks share, so that it is fitted once and not in every check."""
+
+    def __init__(self, explainer: type[Explainer] | Explainer) -> None:
+        self.explainer = explainer
+        self.oracle = SpyOracle()
+
+    @property
+    def name(self) -> str:
+        return (self.explainer if isinstance(self.explainer, type) else type(self.explainer)).__name__
+
+    def new(self) -> Explainer:
+        """A fresh explainer that has seen no data."""
+        if isinstance(self.explainer, type):
+            return self.explainer.tiny()
+        return replace(copy.deepcopy(self.explainer))
+
+    @cached_property
+    def capabilities(self) -> Capabilities:
+        return self.new().capabilities
+
+    @cached_property
+    def fitted(self) -> Explainer:
+        return self.new().fit(training_graphs(), self.oracle, seed=0)
+
+    @cached_property
+    def results(self) -> list[Counterfactual]:
+        """One candidate for each test graph."""
+        return self.explain()
+
+    @cached_property
+    def two_each(self) -> list[Counterfactual]:
+        return self.explain(k=2)
+
+    def explain(self, graphs: GraphBatch | None = None, *, k: int = 1, seed: int = 0) -> list[Counterfactual]:
+        return self.fitted.explain(test_graphs() if graphs is None else graphs, self.oracle, k=k, seed=seed)
+
+
+class SpyOracle(TreeCyclesOracle):
+    """The cycle oracle, which notes how many graphs it really saw: nothing can ask past it."""
+
+    def __init__(self) -> None:
+        self.seen = 0
+
+    def predict(self, graphs: GraphBatch) -> Tensor:
+        self.seen += len(graphs)
+        return super().predict(graphs)
+
+    def relaxed(self, adjacency: Tensor, features: Tensor | None = None, *, rounds: int | None = None) -> Tensor:
+        self.seen += len(adjacency)
+        return super().relaxed(adjacency, features, rounds=rounds)
+
+
+class FailingOracle(TreeCyclesOracle):
+    """Answers a number of batches and then breaks, as a remote model might."""
+
+    def __init__(self, batches: int) -> None:
+        self.batches = batches
+
+    def predict(self, graphs: GraphBatch) -> Tensor:
+        self.batches -= 1
+        if self.batches < 0:
+            raise ValueError("the model is gone")
+        return super().predict(graphs)
+
+    def relaxed(self, adjacency: Tensor, features: Tensor | None = None, *, rounds: int | None = None) -> Tensor:
+        raise ValueError("the model is gone")
+
+
+class TriangleOracle(Oracle):
+    """Class 1 iff there is a triangle. A black box: it has no relaxation, and other cycles mean nothing to it."""
+
+    name = "triangles"
+
+    def predict(self, graphs: GraphBatch) -> Tensor:
+        adjacency = (graphs.adjacency > 0).float()
+        return ((adjacency @ adjacency * adjacency).sum((1, 2)) > 0).long()
+
+
+class EdgesModuloThree(Oracle):
+    """Three classes: the number of edges modulo three. A black box too."""
+
+    name = "edges-modulo-three"
+    n_classes = 3
+
+    def predict(self, graphs: GraphBatch) -> Tensor:
+        return graphs.n_edges % 3
+
+
+def _tree(n: int, cycle: int, rng: np.random.Generator) -> nx.Graph:
+    """A random tree, with a cycle of that many nodes attached to it if it is not zero, n nodes in all."""
+    graph = nx.random_labeled_tree(n - cycle, seed=int(rng.integers(2**31)))
+    if cycle:
+        nx.add_cycle(graph, range(n - cycle, n))
+        graph.add_edge(int(rng.integers(n - cycle)), n - cycle)
+    return graph
+
+
+def _named(graphs: list[nx.Graph], name: str) -> GraphBatch:
+    return GraphBatch.of([Graph.from_networkx(graph, name=f"{name}-{i}") for i, graph in enumerate(graphs)])
+
+
+@lru_cache
+def training_graphs() -> GraphBatch:
+    rng = numpy_rng("contract", "train")
+    return _named([_tree(N_NODES, (0, 3, 0, 4)[i % 4], rng) for i in range(24)], "train")
+
+
+@lru_cache
+def test_graphs() -> GraphBatch:
+    rng = numpy_rng("contract", "test")
+    return _named([_tree(N_NODES, (0, 3, 0, 5)[i % 4], rng) for i in range(8)], "test")
+
+
+test_graphs.__test__ = False  # type: ignore[attr-defined]  # pytest: this is no test
+
+
+@lru_cache
+def graphs_of_many_sizes() -> GraphBatch:
+    rng = numpy_rng("contract", "sizes")
+    return _named([_tree(n, cycle, rng) for n in (N_NODES, 5, 11) for cycle in (0, 3)], "size")
+
+
+@lru_cache
+def graphs_of_any_kind() -> GraphBatch:
+    """Random graphs, about half of them with a triangle, with all kinds of edge counts, some not connected."""
+    return _named([nx.gnp_random_graph(N_NODES, 0.26, seed=i) for i in range(30)], "any")
+
+
+def _same(a: list[Counterfactual], b: list[Counterfactual]) -> bool:
+    return len(a) == len(b) and all(
+        x.found == y.found and x.calls == y.calls and np.array_equal(x.returned.adjacency, y.returned.adjacency)
+        for x, y in zip(a, b, strict=True)
+    )
+
+
+def _require_sound(subject: Subject, results: list[Counterfactual], oracle: Oracle) -> None:
+    """Every result is a graph of another class, or a failure with a reason."""
+    for r in results:
+        where = f"{subject.name} on instance {r.instance}, candidate {r.candidate}"
+        _require(r.found or bool(r.reason.strip()), f"{where}: a failure without a reason; say why there is no result.")
+        if r.graph is not None and not subject.capabilities.may_return_invalid:
+            before, after = oracle.predict(GraphBatch.of([r.input, r.graph])).tolist()
+            _require(
+                before != after,
+                f"{where}: the result keeps class {before}; ask the oracle before returning a graph, return the failure, "
+                "or declare may_return_invalid.",
+            )
+
+
+# -- The checks ------------------------------------------------------------------------------------------
+
+
+def constructor_only_stores(subject: Subject) -> None:
+    """A constructor stores its fields and does nothing else."""
+    explainer = subject.new()
+    _require(is_dataclass(explainer), f"{subject.name} is no dataclass; decorate it with @dataclass(kw_only=True).")
+    extra = sorted(set(vars(explainer)) - {f.name for f in fields(explainer)})
+    _require(not extra, f"The constructor of {subject.name} makes {extra}; compute it in fit or explain.")
+    values = {f.name: getattr(explainer, f.name) for f in fields(explainer) if f.init}
+    again = type(explainer)(**values)
+    changed = [name for name, value in values.items() if getattr(again, name) is not value]
+    _require(not changed, f"The constructor of {subject.name} changes {changed}; store what was given.")
+
+
+def hyperparameters_are_declared(subject: Subject) -> None:
+    """Plain values are declared with `hyper`: results are addressed by them."""
+    explainer = subject.new()
+    for f in fields(explainer):
+        plain = isinstance(getattr(explainer, f.name), bool | int | float | str | tuple)
+        _require(
+            "symbol" in f.metadata or f.name == "device" or not plain,
+            f"{subject.name}.{f.name} is not declared with hyper(...); results depend on it, so it needs a symbol.",
+        )
+    try:
+        json.dumps(explainer.hyperparameters())
+    except TypeError as error:
+        raise ContractViolation(f"The hyper-parameters of {subject.name} are not plain values: {error}") from error
+    for name, space in explainer.search_space().items():
+        empty = isinstance(space, Choice) and not space.values or isinstance(space, Interval) and space.low >= space.high
+        _require(not empty, f"The search space of {subject.name}.{name} is empty; give values or an interval.")
+
+
+def explain_needs_fit(subject: Subject) -> None:
+    """A method that learns says so when it has not; one that does not learn can explain at once."""
+    try:
+        subject.new().explain(test_graphs(), subject.oracle)
+    except NotFittedError:
+        _require(subject.capabilities.learns, f"{subject.name} wants to be fitted but does not declare that it learns.")
+    else:
+        _require(
+            not subject.capabilities.learns,
+            f"{subject.name} declares that it learns but explains before it was fitted; raise NotFittedError.",
+        )
+
+
+def tiny_is_quick(subject: Subject) -> None:
+    """The preset fits and explains in a few seconds; `fit` returns the explainer; what was learnt ends in `_`."""
+    start = time.process_time()
+    fitted, _ = subject.fitted, subject.results
+    seconds = time.process_time() - start
+    _require(seconds < FEW_SECONDS, f"{subject.name} took {seconds:.0f} s to fit and explain; make its tiny() smaller.")
+    _require(isinstance(fitted, Explainer), f"{subject.name}.fit returns a {type(fitted).__name__}; return self.")
+    learned = set(vars(fitted)) - {f.name for f in fields(fitted)}
+    wrong = sorted(name for name in learned if not name.endswith("_"))
+    _require(not wrong, f"{subject.name} keeps {wrong} after fit; names of what was learnt end in an underscore.")
+
+
+def results_are_in_order(subject: Subject) -> None:
+    """One result per graph and candidate, in the order of the graphs."""
+    graphs = test_graphs()
+    for k, results in ((1, subject.results), (2, subject.two_each)):
+        numbers = [(r.instance, r.candidate) for r in results]
+        expected = [(i, j) for i in range(len(graphs)) for j in range(k)]
+        _require(numbers == expected, f"{subject.name} numbers its results {numbers}; expected {expected} for k = {k}.")
+        for r in results:
+            same = np.array_equal(r.input.adjacency, graphs[r.instance].adjacency)
+            _require(same, f"{subject.name}: result {r.instance} is about another graph; keep the order of the input.")
+
+
+def returned_graphs_are_valid(subject: Subject) -> None:
+    """What is returned has the input's nodes; it is symmetric, and simple unless the method declares otherwise."""
+    for r in subject.results + subject.two_each:
+        a, n = r.returned.adjacency, r.input.n_nodes
+        where = f"{subject.name} on instance {r.instance}"
+        _require(a.shape == (n, n), f"{where}: an adjacency matrix of shape {a.shape} for {n} nodes.")
+        _require(bool((a == a.T).all()), f"{where}: the adjacency matrix is not symmetric.")
+        simple = bool(np.isin(a, (0, 1)).all()) and not a.diagonal().any()
+        _require(
+            simple or subject.capabilities.may_return_invalid,
+            f"{where}: not a simple graph (self loops or multiplicities); mend it or declare may_return_invalid.",
+        )
+
+
+def edits_are_as_declared(subject: Subject) -> None:
+    """A method that does not add or does not remove edges says so, and then does not."""
+    for r in subject.results + subject.two_each:
+        can = subject.capabilities
+        _require(can.adds or not r.added, f"{subject.name} adds the edges {r.added} but declares adds=False.")
+        _require(can.removes or not r.removed, f"{subject.name} removes the edges {r.removed} but declares removes=False.")
+
+
+def results_change_the_class(subject: Subject) -> None:
+    """Every result changes the oracle's class, or is a failure with a reason."""
+    _require_sound(subject, subject.results + subject.two_each, TreeCyclesOracle())
+
+
+def inputs_are_left_alone(subject: Subject) -> None:
+    """Neither `fit` nor `explain` writes into the graphs that it is given."""
+    train, test = copy.deepcopy(training_graphs()), copy.deepcopy(test_graphs())
+    subject.new().fit(train, subject.oracle).explain(test, subject.oracle)
+    for batch, original in ((train, training_graphs()), (test, test_graphs())):
+        same = torch.equal(batch.adjacency, original.adjacency)
+        _require(same, f"{subject.name} changes the graphs that it is given; clone before writing.")
+
+
+def calls_are_counted(subject: Subject) -> None:
+    """Every question goes through the counter and has an owner."""
+    for k in (1, 2):
+        counted = CountingOracle(subject.oracle)
+        _ = subject.fitted
+        seen = subject.oracle.seen
+        results = subject.fitted.explain(test_graphs(), counted, k=k)
+        seen = subject.oracle.seen - seen
+        _require(
+            seen == counted.evaluated,
+            f"{subject.name} showed the oracle {seen} graphs, of which the counter knows {counted.evaluated}; "
+            "ask only the CountingOracle that _explain is given.",
+        )
+        charged = sum(r.calls for r in results)
+        _require(
+            charged == counted.calls,
+            f"{subject.name} asked {counted.calls} questions, of which {charged} belong to a result; name the owner.",
+        )
+
+
+def same_seed_same_result(subject: Subject) -> None:
+    """Results follow from the seed alone: global random states do not matter, neither in fit nor in explain."""
+    before = torch.random.get_rng_state(), np.random.get_state()
+    try:
+        torch.manual_seed(12345)
+        np.random.seed(12345)  # noqa: NPY002  # the global state is what is being tested
+        _require(_same(subject.explain(), subject.results), f"{subject.name} explains differently with the same seed.")
+        again = subject.new().fit(training_graphs(), subject.oracle, seed=0)
+        same = _same(again.explain(test_graphs(), subject.oracle, seed=0), subject.results)
+        _require(same, f"{subject.name} differs after it was fitted again with the same seed.")
+    finally:
+        torch.random.set_rng_state(before[0])
+        np.random.set_state(before[1])  # noqa: NPY002
+
+
+def deterministic_if_declared(subject: Subject) -> None:
+    """A method that declares itself deterministic explains the same whatever the seed."""
+    if subject.capabilities.deterministic:
+        same = _same(subject.explain(seed=1), subject.results)
+        _require(same, f"{subject.name} declares itself deterministic but depends on the seed of explain.")
+
+
+def batch_does_not_matter(subject: Subject) -> None:
+    """A graph alone, or in another order, is explained as in the batch: workers and order change nothing."""
+    graphs = test_graphs()
+    for i in (0, len(graphs) - 1):
+        alone = subject.explain(graphs.select(torch.tensor([i])), k=2)
+        same = _same(alone, subject.two_each[2 * i : 2 * i + 2])
+        _require(same, f"{subject.name} explains graph {i} alone differently than in its batch; seed by its name.")
+    backwards = subject.explain(graphs.select(torch.arange(len(graphs)).flip(0)))
+    same = _same(backwards[::-1], subject.results)
+    _require(same, f"{subject.name} depends on the order of the graphs in a batch; seed by their names.")
+
+
+def first_of_several_is_the_one(subject: Subject) -> None:
+    """Asking for a second candidate does not change the first."""
+    same = _same(subject.two_each[::2], subject.results)
+    _require(same, f"{subject.name}: candidate 0 depends on k; seed by instance and candidate.")
+
+
+def budget_is_kept(subject: Subject) -> None:
+    """With a budget nobody asks more, nothing is raised, and what is returned still changes the class."""
+    for budget in (0, 1, 3):
+        results = subject.fitted.explain(test_graphs(), CountingOracle(subject.oracle, budget), k=2)
+        most = max(r.calls for r in results)
+        _require(most <= budget, f"{subject.name} asked {most} questions for one result with a budget of {budget}.")
+        _require_sound(subject, results, TreeCyclesOracle())
+
+
+def sizes_may_differ(subject: Subject) -> None:
+    """Graphs of different sizes are explained, each as it is alone, or refused with a sentence."""
+    graphs = graphs_of_many_sizes()
+    try:
+        results = subject.explain(graphs)
+    except RSGGError:
+        pass
+    else:
+        _require_sound(subject, results, TreeCyclesOracle())
+        alone = subject.explain(graphs.select(torch.tensor([0])))
+        _require(_same(alone, results[:1]), f"{subject.name} is changed by the padding of a batch; mask it.")
+    try:
+        fitted = subject.new().fit(graphs, subject.oracle)
+    except RSGGError:
+        return
+    _require_sound(subject, fitted.explain(graphs, subject.oracle), TreeCyclesOracle())
+
+
+def permutation_invariant_if_declared(subject: Subject) -> None:
+    """Renaming nodes does not change how large the edits are (deterministic methods) or how often one is found."""
+    if not subject.capabilities.permutation_invariant:
+        return
+    graphs, rng = test_graphs(), torch_rng("contract", "relabel")
+    permutations = torch.stack([torch.randperm(N_NODES, generator=rng) for _ in range(len(graphs))])
+    renamed, k = graphs.relabelled(permutations), 1 if subject.capabilities.deterministic else 6
+    before, after = subject.explain(graphs, k=k), subject.explain(renamed, k=k)
+    if subject.capabilities.deterministic:
+        same = [len(r.edits) for r in before] == [len(r.edits) for r in after]
+        _require(same, f"{subject.name} declares itself permutation invariant, but renaming nodes changes its GED.")
+    else:
+        gap = abs(sum(r.found for r in before) - sum(r.found for r in after)) / len(before)
+        sentence = f"{subject.name} declares itself permutation invariant, but renaming nodes moves its success rate by "
+        _require(gap < 0.4, sentence + f"{gap:.2f}.")
+
+
+def saved_is_loaded(subject: Subject) -> None:
+    """What was saved explains as before."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = subject.fitted.save(Path(folder) / "explainer")
+        loaded = type(subject.fitted).load(path)
+    same = loaded.hyperparameters() == subject.fitted.hyperparameters()
+    _require(same, f"{subject.name} is loaded with other hyper-parameters than it was saved with.")
+    same = _same(loaded.explain(test_graphs(), subject.oracle, seed=0), subject.results)
+    _require(same, f"{subject.name} explains differently after it was saved and loaded; see _state and _restore.")
+
+
+def oracle_errors_are_told(subject: Subject) -> None:
+    """An oracle that breaks ends in an OracleError, at once or half-way."""
+    for batches in (0, 1, 2):
+        try:
+            subject.fitted.explain(test_graphs(), FailingOracle(batches))
+        except OracleError:
+            continue
+        except Exception as error:
+            sentence = f"{subject.name} turns a broken oracle into {type(error).__name__}; let the OracleError through."
+            raise ContractViolation(sentence) from error
+        _require(batches > 0, f"{subject.name} hides that the oracle is broken; let the OracleError through.")
+
+
+def other_oracles_work(subject: Subject) -> None:
+    """Nothing is made for cycles or for two classes: other oracles are explained, or refused with a sentence."""
+    graphs = graphs_of_any_kind()
+    for oracle in (TriangleOracle(), EdgesModuloThree()):
+        try:
+            results = subject.new().fit(graphs, oracle).explain(graphs, oracle)
+        except RSGGError as error:
+            excused = subject.capabilities.needs_relaxation or oracle.n_classes > 2
+            _require(excused, f"{subject.name} refuses a black box of two classes: {error}")
+        else:
+            _require_sound(subject, results, oracle)
+
+
+CHECKS: tuple[Callable[[Subject], None], ...] = (
+    constructor_only_stores,
+    hyperparameters_are_declared,
+    explain_needs_fit,
+    tiny_is_quick,
+    results_are_in_order,
+    returned_graphs_are_valid,
+    edits_are_as_declared,
+    results_change_the_class,
+    inputs_are_left_alone,
+    calls_are_counted,
+    same_seed_same_result,
+    deterministic_if_declared,
+    batch_does_not_matter,
+    first_of_several_is_the_one,
+    budget_is_kept,
+    sizes_may_differ,
+    permutation_invariant_if_declared,
+    saved_is_loaded,
+    oracle_errors_are_told,
+    other_oracles_work,
+)

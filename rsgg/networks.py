@@ -1,0 +1,122 @@
+"""The two networks of RSGG-CE (Section 4): the residual generator 𝔾 and the discriminator 𝔻, dense and batched.
+
+Both are permutation equivariant or invariant unless node identities are switched on, which is fair only where the
+nodes of all graphs are the same things (ASD's brain regions).
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+
+class MessagePassing(nn.Module):
+    """h_v ← ReLU(W h_v + U Σ_w A_vw h_w / scale): `scale` is the degree (mean) or a constant (sum)."""
+
+    def __init__(self, width_in: int, width_out: int) -> None:
+        super().__init__()
+        self.own = nn.Linear(width_in, width_out)
+        self.neighbours = nn.Linear(width_in, width_out, bias=False)
+
+    def forward(self, h: Tensor, adjacency: Tensor, scale: Tensor) -> Tensor:
+        return torch.relu(self.own(h) + self.neighbours(adjacency @ h / scale))
+
+
+class Encoder(nn.Module):
+    """ENC(X, A) → Z, [B, N, latent]: mean aggregation, every layer feeds the output."""
+
+    def __init__(self, n_features: int, hidden: int, latent: int, layers: int, identities: int, identity_width: int = 16):
+        super().__init__()
+        self.identity = nn.Embedding(identities, identity_width) if identities else None
+        widths = [n_features + (identity_width if identities else 0)] + [hidden] * layers
+        self.layers = nn.ModuleList(MessagePassing(a, b) for a, b in zip(widths, widths[1:], strict=False))
+        self.out = nn.Linear(sum(widths), latent)
+
+    def forward(self, x: Tensor, adjacency: Tensor) -> Tensor:
+        if self.identity is not None:
+            x = torch.cat((x, self.identity.weight.expand(len(x), -1, -1)), 2)
+        degree = adjacency.sum(2, keepdim=True).clamp(min=1)
+        seen = [x]
+        for layer in self.layers:
+            seen.append(layer(seen[-1], adjacency, degree))
+        z: Tensor = self.out(torch.cat(seen, 2))
+        return z
+
+
+class Generator(nn.Module):
+    """𝔾: a graph auto-encoder whose output is a residual, A_g = squash(A + tanh(Â)).
+
+    DEC is an inner product with learned signs, Â_uv = Σ_k s_k z_uk z_vk + b: without signs and bias the neighbours'
+    Z agree, the residual of every edge is positive and nothing is ever removed. Existing edges and missing pairs
+    have signs and a bias of their own, since removing and adding are different decisions. A + tanh(Â) lies in
+    (-1, 2); squash(x) = sigmoid(κ (x - 1/2)) turns it into a probability without the dead zones of a hard cut.
+
+    κ and the first biases come from the size of the graphs. κ is such that a residual of -1 everywhere leaves a
+    tenth of a spurious edge per graph: steeper saturates early, flatter cannot leave large sparse graphs alone. The
+    biases are such that the untrained generator removes and adds a given number of edges per graph.
+    """
+
+    def __init__(self, encoder: Encoder, latent: int, edges: float, missing: float, removals: float, additions: float):
+        super().__init__()
+        self.encoder = encoder
+        sharpness = max(math.log(10 * max(missing, 1.0)) / 1.5, 4.0)
+        self.register_buffer("sharpness", torch.tensor(sharpness))
+        sign = torch.ones(latent)
+        sign[1::2] = -1
+        self.signs = nn.Parameter(0.1 * torch.stack((sign, sign)))  # of missing pairs, of existing edges
+        kept, added = 1 - min(removals / max(edges, 1.0), 0.5), min(additions / max(missing, 1.0), 0.5)
+        residuals = (_logit(added) / sharpness + 0.5, _logit(kept) / sharpness - 0.5)
+        self.bias = nn.Parameter(torch.tensor([math.atanh(max(min(r, 0.95), -0.95)) for r in residuals]))
+
+    def forward(self, x: Tensor, adjacency: Tensor) -> Tensor:
+        """Logits of A_g, [B, N, N]."""
+        z = self.encoder(x, adjacency)
+        missing, existing = (
+            (z * sign) @ z.transpose(1, 2) / z.shape[2] ** 0.5 + bias
+            for sign, bias in zip(self.signs, self.bias, strict=True)
+        )
+        return self._squashed(adjacency, torch.where(adjacency > 0, existing, missing))
+
+    def uniform(self, adjacency: Tensor) -> Tensor:
+        """The same logits without an encoder: one probability for existing edges, one for missing pairs."""
+        return self._squashed(adjacency, torch.where(adjacency > 0, self.bias[1], self.bias[0]))
+
+    def _squashed(self, adjacency: Tensor, residual: Tensor) -> Tensor:
+        logits: Tensor = self.sharpness * (adjacency + torch.tanh(residual) - 0.5)
+        return logits
+
+
+def _logit(p: float) -> float:
+    return math.log(p / (1 - p))
+
+
+class Discriminator(nn.Module):
+    """𝔻: is this a real graph of the other class? A logit per graph, from the structure alone.
+
+    It sees the sampled graph itself: degrees (and soft counts of the nodes of degree 0 to 3), sum-aggregating
+    layers, sum pooling of every layer. Shown features of the *original* graph it would have the answer already.
+    """
+
+    def __init__(self, hidden: int, layers: int, degree: float, n_nodes: int, identities: int, identity_width: int = 8):
+        super().__init__()
+        self.register_buffer("degree", torch.tensor(degree))
+        self.register_buffer("n_nodes", torch.tensor(float(n_nodes)))
+        self.identity = nn.Embedding(identities, identity_width) if identities else None
+        widths = [6 + (identity_width if identities else 0)] + [hidden] * layers
+        self.layers = nn.ModuleList(MessagePassing(a, b) for a, b in zip(widths, widths[1:], strict=False))
+        self.head = nn.Sequential(nn.Linear(sum(widths), hidden), nn.ReLU(), nn.Linear(hidden, 1))
+
+    def forward(self, adjacency: Tensor, node_mask: Tensor) -> Tensor:
+        degree = adjacency.sum(2, keepdim=True)
+        near = [torch.exp(-((degree - i) ** 2)) for i in range(4)]
+        h = torch.cat((torch.ones_like(degree), degree / self.degree, *near), 2)
+        if self.identity is not None:
+            h = torch.cat((h, self.identity.weight.expand(len(h), -1, -1)), 2)
+        seen = [h]
+        for layer in self.layers:
+            seen.append(layer(seen[-1], adjacency, self.degree))
+        pooled = (torch.cat(seen, 2) * node_mask[..., None]).sum(1) / self.n_nodes.sqrt()
+        logit: Tensor = self.head(pooled).squeeze(1)
+        return logit

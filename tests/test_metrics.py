@@ -1,0 +1,226 @@
+"""The metrics against NetworkX, plain loops and counts by hand."""
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rsgg import metrics
+from rsgg.explainer import Counterfactual
+from rsgg.graph import Graph, GraphBatch
+from rsgg.metrics import CORE_COLUMNS, METRICS, consensus_edits, diversity, evaluate, ged, per_instance
+from rsgg.oracle import CountingOracle, Oracle, TreeCyclesOracle
+
+
+class CountsEdges(Oracle):
+    """Class 1 iff the entries above the diagonal sum to more than three: sees multiplicities."""
+
+    name = "counts-edges"
+
+    def __init__(self) -> None:
+        self.batches: list[int] = []
+
+    def predict(self, graphs: GraphBatch) -> torch.Tensor:
+        self.batches.append(len(graphs))
+        return (torch.triu(graphs.adjacency.long(), 1).sum((1, 2)) > 3).long()
+
+
+def result(before: np.ndarray, after: np.ndarray | None, instance=0, candidate=0, calls=3, seconds=0.5):
+    offered = None if after is None else Graph.unchecked(after.astype(np.uint8))
+    return Counterfactual(Graph(before), offered, instance, candidate, "" if offered else "gave up", calls, seconds)
+
+
+@st.composite
+def adjacency(draw, n=None, loops=False):
+    n = draw(st.integers(2, 7)) if n is None else n
+    entries = draw(st.lists(st.integers(0, 1), min_size=n * n, max_size=n * n))
+    upper = np.triu(np.array(entries).reshape(n, n), 0 if loops else 1)
+    return upper | upper.T
+
+
+@st.composite
+def edited(draw):
+    before = draw(adjacency())
+    return before, draw(adjacency(n=len(before), loops=True))
+
+
+# -- the paper's metrics -----------------------------------------------------------------------------------------
+
+
+@given(edited())
+def test_ged_counts_the_pairs_that_differ_and_half_for_loops(pair):
+    before, after = pair
+    expected = 0.0
+    for u in range(len(before)):
+        for v in range(u, len(before)):
+            expected += (before[u, v] != after[u, v]) * (0.5 if u == v else 1)
+    assert ged(before, after) == expected
+    assert ged(np.stack([before, before]), np.stack([after, before])).tolist() == [expected, 0]
+
+
+def test_ged_is_networkxs_under_fixed_nodes_and_ignores_multiplicities():
+    before, after = nx.path_graph(5), nx.cycle_graph(5)
+    after.remove_edge(1, 2)
+    for graph in (before, after):
+        nx.set_node_attributes(graph, {v: v for v in graph}, "name")
+    theirs = nx.graph_edit_distance(before, after, node_match=lambda a, b: a == b)
+    matrices = [nx.to_numpy_array(graph, nodelist=range(5)) for graph in (before, after)]
+    assert ged(*matrices) == theirs == 2
+    assert ged(matrices[0], 2 * matrices[1]) == 2
+
+
+@pytest.mark.parametrize(("y", "phi", "phi_cf"), [(y, a, b) for y in (0, 1) for a in (0, 1) for b in (0, 1)])
+def test_indicators_for_every_combination_of_classes(y, phi, phi_cf):
+    assert metrics.correctness(phi, phi_cf) == int(phi != phi_cf)
+    assert metrics.oracle_accuracy(y, phi) == int(phi == y)
+    assert metrics.fidelity(y, phi, phi_cf) == int(phi == y) - int(phi_cf == y)
+
+
+def test_sparsity_divides_by_nodes_and_edges_of_the_input():
+    assert metrics.sparsity([27.566, 11.0], 28, [27.566, 27]) == pytest.approx([27.566 / 55.566, 0.2])
+
+
+# -- several candidates --------------------------------------------------------------------------------------------
+
+
+@given(edited(), st.data())
+@settings(max_examples=40)
+def test_distance_between_candidates_is_the_ged_between_their_graphs(pair, data):
+    before, one = pair
+    other = data.draw(adjacency(n=len(before), loops=True))
+    n = len(before)
+    edits = [[u * n + v for u, v in result(before, after).edits] for after in (one, other)]
+    assert metrics.edits_distance(*edits, n) == ged(one, other)
+
+
+def test_validity_diversity_and_consensus_by_hand():
+    assert metrics.validity_at_k([[0, 0, 1], [0, 0, 0]], 2).tolist() == [0, 0]
+    assert metrics.validity_at_k([[0, 0, 1], [0, 0, 0]], 3).tolist() == [1, 0]
+    n = 10  # pairs 12, 13, 25 are edges; 11 is the self loop of node 1
+    assert diversity([[12], [12, 13], [12, 11]], n) == pytest.approx((1 + 0.5 + 1.5) / 3)
+    assert np.isnan(diversity([[12]], n)) and np.isnan(diversity([], n))
+    assert consensus_edits([[12, 13], [12, 25], [13, 12]]) == [12, 13]
+    assert consensus_edits([[12], [13]]) == []
+    assert consensus_edits([]) == []
+
+
+def test_several_candidates_of_a_ledger():
+    rows = [
+        dict(fold=0, instance=0, candidate=0, predicted=0, predicted_cf=0, n_nodes=10, edits=[]),
+        dict(fold=0, instance=0, candidate=1, predicted=0, predicted_cf=1, n_nodes=10, edits=[12, 13]),
+        dict(fold=0, instance=0, candidate=2, predicted=0, predicted_cf=1, n_nodes=10, edits=np.array([12])),
+        dict(fold=0, instance=1, candidate=0, predicted=1, predicted_cf=1, n_nodes=10, edits=[]),
+    ]
+    summary = metrics.several_candidates(pd.DataFrame(rows)).set_index("instance")
+    assert summary.loc[0, ["k", "validity_at_k", "diversity", "distinct"]].tolist() == [3, 1.0, 1.0, 2]
+    assert summary.loc[0, "consensus_edits"] == [12]
+    assert summary.loc[1, ["k", "validity_at_k", "distinct"]].tolist() == [1, 0.0, 0]
+
+
+# -- evaluate ------------------------------------------------------------------------------------------------------
+
+
+def test_evaluate_against_networkx():
+    rng = np.random.default_rng(0)
+    pairs = []
+    for i in range(40):
+        n = int(rng.integers(3, 9))
+        before, after = (nx.to_numpy_array(nx.gnp_random_graph(n, 0.3, seed=100 * i + j)).astype(int) for j in range(2))
+        pairs.append((before, after))
+    results = [result(before, after, instance=i, calls=i) for i, (before, after) in enumerate(pairs)]
+    labels = torch.from_numpy(rng.integers(0, 2, size=len(pairs)))
+    frame = evaluate(results, TreeCyclesOracle(), labels, optimum=torch.arange(len(pairs)))
+    assert tuple(frame.columns) == CORE_COLUMNS
+    for row, (before, after) in zip(frame.itertuples(), pairs, strict=True):
+        cyclic, cyclic_cf = (int(not nx.is_forest(nx.from_numpy_array(matrix))) for matrix in (before, after))
+        difference = nx.symmetric_difference(nx.from_numpy_array(before), nx.from_numpy_array(after))
+        assert (row.predicted, row.predicted_cf) == (cyclic, cyclic_cf)
+        assert (row.n_nodes, row.n_edges, row.ged) == (len(before), before.sum() // 2, difference.number_of_edges())
+        assert sorted(row.edits) == sorted(min(e) * len(before) + max(e) for e in difference.edges)
+        assert (row.label, row.calls, row.optimum) == (labels[row.instance], row.instance, row.instance)
+
+
+def test_a_failure_is_judged_on_the_input():
+    triangle = np.ones((3, 3), int) - np.eye(3, dtype=int)
+    row = evaluate([result(triangle, None)], TreeCyclesOracle(), torch.tensor([1])).iloc[0]
+    assert (row.ged, row.predicted, row.predicted_cf, row.found, row.reason) == (0, 1, 1, False, "gave up")
+    assert np.isnan(row.optimum) and list(row.edits) == []
+
+
+def test_what_was_returned_is_taken_as_it_is():
+    path = np.diag(np.ones(3, int), 1)
+    path |= path.T
+    doubled = path.copy()
+    doubled[0, 1] = doubled[1, 0] = 2  # an edge drawn twice weighs 2 for the oracle and nothing for GED
+    doubled[2, 2] = 1
+    row = evaluate([result(path, doubled)], CountsEdges(), torch.tensor([0])).iloc[0]
+    assert (row.predicted, row.predicted_cf, row.ged) == (0, 1, 0.5)
+    assert list(row.edits) == [2 * 4 + 2]
+
+
+def test_evaluation_asks_in_batches_and_charges_nobody():
+    path = nx.to_numpy_array(nx.path_graph(4)).astype(int)
+    oracle = CountsEdges()
+    counter = CountingOracle(oracle, budget=1)
+    evaluate([result(path, path * 0, instance=i) for i in range(5)], counter, torch.zeros(5, dtype=torch.long))
+    assert counter.calls == counter.evaluated == 0
+    assert oracle.batches == [5, 5]
+
+
+def test_nothing_to_evaluate_is_an_empty_ledger():
+    frame = evaluate([], TreeCyclesOracle(), torch.tensor([]))
+    assert len(frame) == 0 and tuple(frame.columns) == CORE_COLUMNS
+
+
+# -- per_instance --------------------------------------------------------------------------------------------------
+
+
+def ledger() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "fold": 0, "instance": [0, 1, 2, 2], "candidate": [0, 0, 0, 1],
+            "label": [0, 0, 1, 1], "predicted": [0, 1, 1, 1], "predicted_cf": [1, 1, 0, 1],
+            "n_nodes": 28, "n_edges": [27, 28, 29, 29], "ged": [11.0, 0.0, 4.0, 9.0], "optimum": [1.0, 1.0, 2.0, 2.0],
+            "calls": [3, 501, 2, 2], "seconds": [0.1, 0.2, 0.3, 0.4],
+            "fit_calls": 2000, "fit_seconds": 100.0, "test_size": 50,
+        }
+    )  # fmt: skip
+
+
+def test_every_declared_metric_is_a_column_and_only_first_candidates_are_rows():
+    frame = per_instance(ledger())
+    assert set(METRICS) <= set(frame.columns)
+    assert frame["instance"].tolist() == [0, 1, 2]
+
+
+def test_metrics_that_do_not_apply_are_nan():
+    frame = per_instance(ledger())
+    nan = float("nan")
+    assert frame["correctness"].tolist() == [1, 0, 1]
+    assert frame["fidelity"].tolist() == [1, 0, 1]
+    assert frame["ged_on_success"].tolist() == pytest.approx([11, nan, 4], nan_ok=True)
+    assert frame["correctness_class_0"].tolist() == pytest.approx([1, nan, nan], nan_ok=True)
+    assert frame["correctness_class_1"].tolist() == pytest.approx([nan, 0, 1], nan_ok=True)
+    assert frame["optimality_gap"].tolist() == pytest.approx([11, nan, 2], nan_ok=True)
+
+
+def test_the_two_accountings():
+    """A failed run of the released sampler checks 501 times at two calls each: 1002 calls, as in Table 1."""
+    rows = ledger().assign(calls=[3, 502, 2, 2])
+    paper = per_instance(rows, calls_per_check=2, training_share=1.0)
+    assert paper["oracle_calls"].tolist() == [4 + 40, 1002 + 40, 2 + 40]
+    assert paper["oracle_calls_without_training"].tolist() == [4, 1002, 2]
+    assert paper["runtime"].tolist() == pytest.approx([2.1, 2.2, 2.3])
+    assert paper["explain_calls"].tolist() == [3, 502, 2]
+    cached = per_instance(rows, calls_per_check=2)
+    assert cached["oracle_calls"].tolist() == [4, 1002, 2]
+    assert cached["runtime"].tolist() == [0.1, 0.2, 0.3]
+    assert cached["oracle_calls_with_training"].tolist() == [44, 1042, 42]
+
+
+def test_accounting_can_differ_from_row_to_row():
+    mixed = per_instance(ledger(), calls_per_check=[1, 2, 1, 1], training_share=[0, 0.5, 0, 0])
+    assert mixed["oracle_calls"].tolist() == [2, 1000 + 20, 1]
