@@ -220,13 +220,11 @@ class NearestDataGraph(Explainer):
         fits = (graphs.sizes[:, None] == self.sizes_) & (classes[:, None] != self.classes_)
         nearest = distance.masked_fill(~fits, torch.inf).argsort(dim=1, stable=True)
         candidates = []
-        for i in range(len(graphs)):
-            for j in range(k):
-                if j < int(fits[i].sum()):
-                    candidates.append(Candidate(_padded(self.adjacency_[nearest[i, j]], graphs.n_nodes)))
-                else:
-                    reason = f"only {int(fits[i].sum())} training graphs of another class have {int(graphs.sizes[i])} nodes"
-                    candidates.append(Candidate(None, reason))
+        for i, (n, count) in enumerate(zip(graphs.sizes.tolist(), fits.sum(1).tolist(), strict=True)):
+            closest = self.adjacency_[nearest[i, : min(k, count)]]
+            candidates += [Candidate(adjacency) for adjacency in _padded(closest, graphs.n_nodes)]
+            no_more = Candidate(None, f"only {count} training graphs of another class have {n} nodes")
+            candidates += [no_more] * (k - len(closest))
         return _checked(candidates, graphs, classes, oracle, k)
 
     def _state(self) -> dict[str, Tensor]:

@@ -134,13 +134,14 @@ def grid(
     of: int = FOLDS,
     seeds: Sequence[int] = (0,),
     k: int = 1,
+    smoke: bool = False,
 ) -> list[Cell]:
     """All cells of these data sets and methods, row by row, so that tables fill from the top."""
     chosen = tuple(folds)
+    rows = [(spec, method.for_dataset(spec.name)) for spec in datasets for method in methods]
     return [
-        Cell(replicate(spec, seed), method, fold, of, seed, k)
-        for spec in datasets
-        for method in methods
+        Cell(replicate(spec, seed), method.tiny() if smoke else method, fold, of, seed, k)
+        for spec, method in rows
         for seed in seeds
         for fold in chosen
     ]
@@ -153,4 +154,5 @@ def cells_for(options: RunOptions, *, k: int = 1) -> list[Cell]:
         raise UsageError(f"There is no fold {folds[-1]}; the folds are 0 to {FOLDS - 1}.")
     seeds = numbers(options.seeds, "seed") or (0,)
     datasets = choose_datasets(options.datasets, smoke=options.smoke)
-    return grid(datasets, choose_methods(options.methods, smoke=options.smoke), folds=folds, seeds=seeds, k=k)
+    methods = choose_methods(options.methods)
+    return grid(datasets, methods, folds=folds, seeds=seeds, k=k, smoke=options.smoke)

@@ -20,7 +20,6 @@ import typer
 from typer.exceptions import TyperException
 
 from benchmarks.options import RESULTS, ROOT, RunOptions
-from rsgg.errors import RSGGError
 
 app = typer.Typer(
     help="Reproduce the RSGG-CE paper: data, methods, tables and figures.\n\nExample: ./reproduce.sh table1 --smoke",
@@ -50,7 +49,9 @@ def experiment(name: str, says: str, example: str, options: type[RunOptions] = R
     hints = get_type_hints(options, include_extras=True)
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [
-            inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=hints[option.name])
+            inspect.Parameter(
+                option.name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=hints[option.name]
+            )
             for option in fields(options)
         ]
     )
@@ -61,7 +62,7 @@ def _help(says: str, example: str) -> str:
     return f"{says}\n\nExample: ./reproduce.sh {example}"
 
 
-experiment("table1", "Table 1: compute what is missing, then print it beside the paper's.", "table1 --methods rsgg-ce --jobs 2")
+experiment("table1", "Table 1: compute what is missing, print it beside the paper's.", "table1 --methods rsgg-ce")
 
 
 # -- Other commands --------------------------------------------------------------------------------------
@@ -113,7 +114,7 @@ def datasets(
     run(out, data_dir)
 
 
-@command("Print a stored table at once, computing nothing: the committed reference, or yours with --out.", "show table1")
+@command("Print a stored table at once: the committed reference, or yours with --out.", "show table1")
 def show(
     what: Annotated[str, typer.Argument(help="Which table, e.g. table1.")],
     out: Annotated[Path, typer.Option(help="Folder of results to show from.")] = RESULTS / "reference",
@@ -123,7 +124,7 @@ def show(
     show_stored(what, out)
 
 
-@command("Check stored results: checksums of all, metrics of a sample re-derived from the stored edits.", "verify --sample 50")
+@command("Check stored results: all checksums, and metrics re-derived from the stored edits.", "verify --sample 50")
 def verify(
     sample: Annotated[int, typer.Option(min=0, help="Cells per folder whose metrics are re-derived.")] = 20,
     data_dir: DataDir = None,
@@ -140,7 +141,7 @@ def verify(
 
 
 def main(arguments: Sequence[str] | None = None, *, script: str = "") -> int:
-    """Run a command line and return its exit code. With `script`, that command alone: `python benchmarks/<script>.py`."""
+    """Run a command line and return its exit code. With `script`, that command alone, as its own program."""
     group: Any = typer.main.get_command(app)
     command, program = group, "./reproduce.sh"
     if script:
@@ -153,14 +154,23 @@ def main(arguments: Sequence[str] | None = None, *, script: str = "") -> int:
     except TyperException as error:
         context = getattr(error, "ctx", None)
         print(_sentence(error.format_message(), context.command_path if context else program), file=sys.stderr)
-    except RSGGError as error:
-        print(error, file=sys.stderr)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except Exception as error:
+        from rsgg.errors import RSGGError  # late, see above
+
+        if not isinstance(error, RSGGError):
+            raise
+        print(error, file=sys.stderr)
     return 2
+
+
+def program() -> None:
+    """The command `rsgg`, where the package is installed."""
+    sys.exit(main())
 
 
 def _sentence(message: str, command: str) -> str:
@@ -170,4 +180,4 @@ def _sentence(message: str, command: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program()

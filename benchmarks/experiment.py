@@ -11,6 +11,7 @@ Exit codes: 0 all is well, 1 a method failed, 2 something is missing or wrong th
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,6 +30,8 @@ from benchmarks.progress import Durations, Progress, in_words
 from benchmarks.runner import Report, known_outcome, run_cells
 from benchmarks.store import Store
 from rsgg.errors import UsageError
+
+FILE_WIDTH = 160
 
 
 class Experiment(Protocol):
@@ -51,7 +54,7 @@ def run(experiment: object, options: RunOptions) -> int:
     if options.dry_run:
         dry_run(cells, store, options)
         return 0
-    out, err = Console(), Console(stderr=True, soft_wrap=True)
+    out, err = stdout_console(), Console(stderr=True)
     report = Report()
     live_table = module.live_table if out.is_terminal else None
     try:
@@ -70,13 +73,17 @@ def run(experiment: object, options: RunOptions) -> int:
                 report=report,
             )
     except KeyboardInterrupt:
-        _say_stopped(report, cells, fresh=options.fresh)
+        _say_stopped(cells, store, fresh=options.fresh)
         return 130
-    for line in store.noticed:
-        print(line, file=sys.stderr)
+    _say_noticed(store)
     reasons = {outcome.cell.key: outcome.reason for outcome in report.outcomes if outcome.reason}
     out.print(module.render(store.ledger(cells), cells, options.results, store=store, reasons=reasons))
     return _say_failures(report, store)
+
+
+def stdout_console() -> Console:
+    """The terminal as it is; a file gets lines wide enough for a table."""
+    return Console() if sys.stdout.isatty() or "COLUMNS" in os.environ else Console(width=FILE_WIDTH)
 
 
 def check_device(device: str) -> None:
@@ -104,10 +111,18 @@ def _terminate_like_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _say_stopped(report: Report, cells: Sequence[Cell], *, fresh: bool) -> None:
-    total = sum(not cell.method.unsupported(cell.dataset.name) for cell in cells)
+def _say_stopped(cells: Sequence[Cell], store: Store, *, fresh: bool) -> None:
+    """Asks the store, not the report: a cell may have been stored and the run stopped before anyone heard of it."""
+    possible = [cell for cell in cells if not cell.method.unsupported(cell.dataset.name)]
+    stored = sum(store.read(cell) is not None for cell in possible)
     command = "without --fresh the same command" if fresh else "the same command"
-    print(f"Stopped; {report.n_stored} of {total} cells are stored; {command} goes on from here.", file=sys.stderr)
+    print(f"Stopped; {stored} of {len(possible)} cells are stored; {command} goes on from here.", file=sys.stderr)
+
+
+def _say_noticed(store: Store) -> None:
+    """Damaged and stale files, once each."""
+    for line in dict.fromkeys(store.noticed):
+        print(line, file=sys.stderr)
 
 
 def _say_failures(report: Report, store: Store) -> int:
@@ -137,8 +152,7 @@ def dry_run(cells: Sequence[Cell], store: Store, options: RunOptions) -> None:
     stored = sum(value == "stored" for value in state.values())
     time = f"about {in_words(durations.left(to_compute, options.jobs))} on {options.jobs} workers" if to_compute else ""
     print(f"{len(cells)} cells: {stored} stored, {len(to_compute)} to compute{', ' if time else ''}{time}.")
-    for line in store.noticed:
-        print(line, file=sys.stderr)
+    _say_noticed(store)
 
 
 def _state(cell: Cell, store: Store, durations: Durations, *, fresh: bool) -> str:

@@ -1,7 +1,7 @@
 """The options that every experiment understands, declared once: the command line is made from these fields.
 
 An experiment with options of its own subclasses `RunOptions` and adds fields; `benchmarks.cli` does the rest. Nothing
-here imports torch, so that a mistyped option is answered at once.
+here imports torch (nor `rsgg`, which does), so that a mistyped option is answered at once.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from rsgg.errors import UsageError
+if TYPE_CHECKING:
+    from rsgg.errors import UsageError
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "results"
@@ -39,7 +40,7 @@ class RunOptions:
     jobs: Annotated[int, Option("--jobs", "-j", min=1, help="Worker processes.")] = available_cores()
     smoke: Annotated[bool, Option("--smoke", help="The same path on little data, in under two minutes.")] = False
     fresh: Annotated[bool, Option("--fresh", help="Compute again what is stored already.")] = False
-    dry_run: Annotated[bool, Option("--dry-run", help="List the cells and the estimated time; compute nothing.")] = False
+    dry_run: Annotated[bool, Option("--dry-run", help="List the cells and the time they take; do nothing.")] = False
     data_dir: Annotated[
         Path | None, Option(envvar="RSGG_DATA_DIR", help="Folder that holds the data sets; else they are downloaded.")
     ] = None
@@ -64,9 +65,9 @@ def numbers(asked: Sequence[str] | None, what: str) -> tuple[int, ...]:
     for part in names(asked):
         first, dash, last = part.partition("-")
         if not first.isascii() or not first.isdigit() or (dash and not (last.isascii() and last.isdigit())):
-            raise UsageError(f"{part!r} is not a {what}; give numbers such as 0-3,7.")
+            raise usage_error(f"{part!r} is not a {what}; give numbers such as 0-3,7.")
         if dash and int(last) < int(first):
-            raise UsageError(f"The range {part!r} of {what}s is empty; give the smaller number first.")
+            raise usage_error(f"The range {part!r} of {what}s is empty; give the smaller number first.")
         found.update(range(int(first), int(last if dash else first) + 1))
     return tuple(sorted(found))
 
@@ -75,4 +76,11 @@ def unknown(what: str, asked: str, known: Sequence[str]) -> UsageError:
     """The sentence for a name that does not exist, with the nearest one that does."""
     near = get_close_matches(asked, known, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}."
-    return UsageError(f"There is no {what} {asked!r}; {hint}")
+    return usage_error(f"There is no {what} {asked!r}; {hint}")
+
+
+def usage_error(sentence: str) -> UsageError:
+    """The error of this sentence; its class is fetched only now, because that takes as long as importing torch."""
+    from rsgg.errors import UsageError
+
+    return UsageError(sentence)

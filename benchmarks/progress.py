@@ -104,9 +104,9 @@ class Progress:
 
     def _say_row(self, cell: Cell) -> None:
         finished = self.n_cells - len(self.waiting)
-        left = in_words(self.durations.left(self.waiting, self.jobs)) if self.waiting else "nothing"
+        left = f", about {in_words(self.durations.left(self.waiting, self.jobs))} left" if self.waiting else ""
         row = f"{cell.dataset.name}, {cell.method.name} ({cell.method.variant})"
-        self.console.print(f"{row}: done; {finished} of {self.n_cells} cells, about {left} left.", soft_wrap=True)
+        self.console.print(f"{row}: done; {finished} of {self.n_cells} cells{left}.", soft_wrap=True, highlight=False)
 
     def _renderable(self) -> RenderableType:
         return Group(self._bar, self._table)

@@ -1,8 +1,8 @@
 """The runner: computes the cells that the store lacks, on any number of workers, always with the same result.
 
-A cell depends on its definition alone: data, folds and both seeds (one to fit, one to explain) are derived from declared
-names, every worker computes with one thread, and the global random generators are seeded anew for each cell. So one
-worker or ten, in one go or killed and resumed, give the same numbers.
+A cell depends on its definition alone: data, folds and both seeds (one to fit, one to explain) are derived from
+declared names, every worker computes with one thread, and the global random generators are seeded anew for each cell.
+So one worker or ten, in one go or killed and resumed, give the same numbers.
 
 Only the real work is timed, in CPU seconds of the process: loading data, node encodings and evaluation are not.
 A method that is not defined for a data set is skipped with a reason; one that raises loses that cell and no other.
@@ -34,8 +34,9 @@ from benchmarks.store import Store, history_table, ledger_table, write_whole
 from rsgg.data.dataset import Dataset, DatasetSpec
 from rsgg.errors import DataError, FitError, RSGGError
 from rsgg.explainer import Explainer
-from rsgg.metrics import evaluate
-from rsgg.oracle import CountingOracle, Oracle
+from rsgg.graph import GraphBatch
+from rsgg.metrics import ScoresEdges, evaluate, removal_auroc
+from rsgg.oracle import CountingOracle, Oracle, TreeCyclesOracle
 
 Status = Literal["stored", "computed", "skipped", "failed", "no data"]
 
@@ -232,6 +233,7 @@ def _measured(cell: Cell, explainer: Explainer, dataset: Dataset) -> tuple[pa.Ta
     rows = evaluate(results, dataset.oracle, dataset.labels[fold.test], optimum)
     ledger = rows.assign(
         instance=fold.test.numpy()[rows["instance"]],  # from now on a graph's position in its data set
+        removal_auroc=np.repeat(_removal_auroc(explainer, test, dataset.oracle), cell.k),
         simple=[bool(result.returned.adjacency.max() <= 1) for result in results],
         cell=cell.key,
         dataset=cell.dataset.name,
@@ -245,6 +247,13 @@ def _measured(cell: Cell, explainer: Explainer, dataset: Dataset) -> tuple[pa.Ta
     )
     curves = getattr(explainer, "history_", None)
     return ledger_table(ledger), history_table(curves) if curves else None
+
+
+def _removal_auroc(explainer: Explainer, graphs: GraphBatch, oracle: Oracle) -> np.ndarray:
+    """How well the edge scores of a method that has some find the edges on cycles; NaN where that means nothing."""
+    if not isinstance(explainer, ScoresEdges) or not isinstance(oracle, TreeCyclesOracle):
+        return np.full(len(graphs), np.nan)
+    return removal_auroc(explainer.edge_probabilities(graphs, oracle.predict(graphs)), graphs)
 
 
 def _seed_everything(seed: int) -> None:

@@ -1,15 +1,23 @@
-"""Show a stored table as it is: Markdown as text, CSV as a table. Imports nothing heavy and computes nothing."""
+"""Show a stored table at once: Markdown laid out for the terminal, CSV as it is. Computes nothing, imports nothing heavy."""
 
 from __future__ import annotations
 
 import csv
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
-from rich.console import Console
+from rich import box
+from rich.console import Console, RenderableType
 from rich.table import Table
+from rich.text import Text
 
-from benchmarks.options import RESULTS, ROOT, unknown
-from rsgg.errors import UsageError
+from benchmarks.options import FILE_WIDTH, RESULTS, ROOT, unknown, usage_error
+
+MARKS = {"**": "bold", "<u>": "underline"}
+MARKED = re.compile(r"\*\*(?P<bold>.+?)\*\*|<u>(?P<underline>.+?)</u>|(?P<plain>[^*<]+|.)")
+INTERVAL = re.compile(r" \[[^\]]*\]")
 
 
 def show(what: str, folder: Path) -> None:
@@ -19,20 +27,53 @@ def show(what: str, folder: Path) -> None:
     if what not in stored:
         known = {path.stem for path in (RESULTS / "reference").glob("*.csv")} | {"table1"}
         if what in known:
-            raise UsageError(f"{name} holds no {what} yet; ./reproduce.sh {what} computes it.")
+            raise usage_error(f"{name} holds no {what} yet; ./reproduce.sh {what} computes it.")
         raise unknown("stored table", what, sorted({*stored, *known}))
-    path = stored[what]
+    path, console = stored[what], terminal()
     if path.suffix == ".md":
-        print(path.read_text(encoding="utf-8").rstrip())
+        console.print(*_markdown(path.read_text(encoding="utf-8")), sep="\n")
+        console.print(f"Stored in {name}/{path.name}, there with intervals; nothing was computed.", highlight=False)
     else:
-        Console().print(_table(path))
-    print(f"\nStored in {name}/{path.name}; nothing was computed.")
+        console.print(_csv(path), f"Stored in {name}/{path.name}; nothing was computed.", sep="\n", highlight=False)
 
 
-def _table(path: Path) -> Table:
+def terminal() -> Console:
+    """The terminal as it is; a file gets lines wide enough for a table."""
+    console = Console()
+    if not console.is_terminal and "COLUMNS" not in console._environ:
+        console.width = FILE_WIDTH
+    return console
+
+
+def _csv(path: Path) -> Table:
     with path.open(encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file)
-    table = Table(*header)
+    return _table(header, rows)
+
+
+def _markdown(text: str) -> Iterator[RenderableType]:
+    """Headings, paragraphs and tables, the latter without their intervals, which few terminals are wide enough for."""
+    for is_table, group in groupby(text.splitlines(), lambda line: line.startswith("|")):
+        lines = list(group)
+        if is_table:
+            header, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
+            yield _table(header, rows)
+        else:
+            yield from (Text(line.lstrip("# "), "bold" if line.startswith("#") else "") for line in lines)
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    for i, title in enumerate(header):
+        table.add_column(_marked(title), justify="left" if i < 2 else "right")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(_marked(INTERVAL.sub("", cell)) for cell in row))
     return table
+
+
+def _marked(cell: str) -> Text:
+    """**best** and <u>second best</u> as bold and underlined."""
+    text = Text()
+    for part in MARKED.finditer(cell.replace("\\", "")):
+        text.append(part.group(), "") if part["plain"] else text.append(part[part.lastgroup], part.lastgroup)
+    return text

@@ -24,7 +24,7 @@ import re
 import subprocess
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -50,7 +50,7 @@ SCHEMA = {
     **dict.fromkeys(("cell", "dataset", "method", "variant", "reason"), pa.string()),
     **dict.fromkeys(("seed", "fold", "instance", "candidate", "label", "predicted", "predicted_cf"), pa.int64()),
     **dict.fromkeys(("n_nodes", "n_edges", "calls", "fit_calls", "test_size"), pa.int64()),
-    **dict.fromkeys(("ged", "seconds", "fit_seconds", "optimum"), pa.float64()),
+    **dict.fromkeys(("ged", "seconds", "fit_seconds", "optimum", "removal_auroc"), pa.float64()),
     **dict.fromkeys(("found", "simple"), pa.bool_()),
     "edits": pa.list_(pa.int64()),
 }
@@ -106,7 +106,7 @@ def history_table(curves: Iterable[Mapping[str, object]]) -> pa.Table:
 def _as_table(frame: pd.DataFrame, types: Mapping[str, pa.DataType]) -> pa.Table:
     columns = {}
     for name in frame.columns:
-        column = pa.array(frame[name], type=types.get(name), from_pandas=True)
+        column = pa.array(frame[name].tolist(), type=types.get(name), from_pandas=True)
         columns[name] = column.cast(pa.float64()) if pa.types.is_null(column.type) else column
     return pa.table(columns)
 
@@ -183,7 +183,7 @@ def write_whole(path: Path, write: Callable[[Any], None]) -> None:
     except OSError as error:
         raise StoreError(
             f"Results cannot be written to {path.parent} ({error.strerror or error}); "
-            "nothing stored was damaged: make room or choose another folder with --out, then give the same command again."
+            "nothing stored is damaged: make room or choose another folder with --out and give the same command again."
         ) from error
     finally:
         with suppress(OSError):
@@ -206,17 +206,23 @@ def _write_parquet(path: Path, table: pa.Table, meta: dict[str, Any]) -> None:
 
 
 def _read_parquet(path: Path) -> tuple[pa.Table, dict[str, Any]]:
-    """Table and metadata of a file, or `Damaged` where it cannot be read at all."""
-    try:
-        table = pq.read_table(path, partitioning=None)
-        meta = json.loads((table.schema.metadata or {})[METADATA])
-    except FileNotFoundError:
-        raise
-    except (OSError, KeyError, ValueError, pa.ArrowException) as error:
-        raise Damaged("is cut short or damaged") from error
-    if meta.get("format") != FORMAT:
+    """Table and metadata of a file, unchecked."""
+    table = pq.read_table(path, partitioning=None)
+    meta = json.loads((table.schema.metadata or {})[METADATA])
+    if meta["format"] != FORMAT:
         raise Damaged("was written in another format")
     return table.replace_schema_metadata(None), meta
+
+
+@contextmanager
+def _damage_noticed() -> Iterator[None]:
+    """A damaged file can make its reader raise anything at all; whatever it is, it means damage."""
+    try:
+        yield
+    except (Damaged, FileNotFoundError):
+        raise
+    except Exception as error:
+        raise Damaged("is cut short or damaged") from error
 
 
 def _checked(table: pa.Table, history: pa.Table | None, meta: dict[str, Any]) -> Stored:
@@ -287,11 +293,8 @@ class Store:
         try:
             version = _version(path)
             if path not in self._checked or self._checked[path][0] != version:
-                self._checked[path] = version, _read_cell(path)
-            stored = self._checked[path][1]
-            if stored.metadata["definition"] != cell.definition:
-                raise Damaged("holds another cell")
-            return stored
+                self._checked[path] = version, _read_cell(path, cell.definition)
+            return self._checked[path][1]
         except FileNotFoundError:
             return self._read_compacted(cell)
         except Damaged as damage:
@@ -379,13 +382,17 @@ def _history_path(path: Path) -> Path:
     return path.with_name(f"{path.stem}.history.parquet")
 
 
-def _read_cell(path: Path) -> Stored:
-    table, meta = _read_parquet(path)
-    history = None
-    if meta["history"]:
-        with suppress(FileNotFoundError):
-            history, _ = _read_parquet(_history_path(path))
-    return _checked(table, history, meta)
+def _read_cell(path: Path, definition: dict[str, Any] | None = None) -> Stored:
+    """A cell from its file, checked; with a definition, it has to be the cell so defined."""
+    with _damage_noticed():
+        table, meta = _read_parquet(path)
+        if definition is not None and meta["definition"] != definition:
+            raise Damaged("holds another cell")
+        history = None
+        if meta["history"]:
+            with suppress(FileNotFoundError):
+                history, _ = _read_parquet(_history_path(path))
+        return _checked(table, history, meta)
 
 
 # -- Compacted files -------------------------------------------------------------------------------------
@@ -394,7 +401,8 @@ def _read_cell(path: Path) -> Stored:
 def compact(source: Store, out: Path, keys: Collection[str] | None = None) -> list[Path]:
     """Write the cells of `source` (those with these keys, else all) as one file per data set, method and variant.
 
-    They are entered into `manifest.json` with their sha256 and number of cells; what else it holds is kept. cell ends it: a reference made of part of the results would look whole.
+    They are entered into `manifest.json` with their sha256 and number of cells; what else it holds is kept. A damaged
+    cell ends it: a reference made of part of the results would look whole.
     """
     groups: dict[str, dict[str, Stored]] = {}
     for path, key, stored in source.everything():
@@ -446,21 +454,22 @@ def _write_compact(path: Path, cells: list[Stored]) -> None:
 
 def _read_compact(path: Path) -> dict[str, Stored | Damaged]:
     """The cells of a compacted file by key, each checked on its own."""
-    table, meta = _read_parquet(path)
-    curves = None
-    with suppress(FileNotFoundError):
-        curves, _ = _read_parquet(_history_path(path))
     cells: dict[str, Stored | Damaged] = {}
     row = curve = 0
-    for part in meta["cells"]:
-        one = table.slice(row, part["rows"]).select(part["columns"])
-        history = None
-        if curves is not None and part["history_rows"]:
-            history = curves.slice(curve, part["history_rows"]).select(part["history_columns"])
-        row, curve = row + part["rows"], curve + part["history_rows"]
-        key = key_of(part["metadata"]["definition"])
-        try:
-            cells[key] = _checked(one, history, part["metadata"])
-        except Damaged as damage:
-            cells[key] = damage
+    with _damage_noticed():
+        table, meta = _read_parquet(path)
+        curves = None
+        with suppress(FileNotFoundError):
+            curves, _ = _read_parquet(_history_path(path))
+        for part in meta["cells"]:
+            one = table.slice(row, part["rows"]).select(part["columns"])
+            history = None
+            if curves is not None and part["history_rows"]:
+                history = curves.slice(curve, part["history_rows"]).select(part["history_columns"])
+            row, curve = row + part["rows"], curve + part["history_rows"]
+            try:
+                checked: Stored | Damaged = _checked(one, history, part["metadata"])
+            except Damaged as damage:
+                checked = damage
+            cells[key_of(part["metadata"]["definition"])] = checked
     return cells

@@ -26,7 +26,7 @@ from rich.console import Group
 from benchmarks import catalogue
 from benchmarks import table1_views as views
 from benchmarks.catalogue import Method
-from benchmarks.cell import Cell, cells_for, replicate
+from benchmarks.cell import Cell, canonical, cells_for, replicate
 from benchmarks.options import RunOptions
 from benchmarks.store import FORMAT, Store, provenance, write_whole
 from benchmarks.verdict import COMPARED_VARIANTS, LEVEL, MIN_REPLICATES, Measured, judge, printed, training_share
@@ -35,7 +35,6 @@ from rsgg.statistics import (
     NOWHERE,
     Bounds,
     bootstrap_interval,
-    fold_means,
     holm,
     paired_dominance,
     paired_wilcoxon,
@@ -100,42 +99,41 @@ def summarise(ledger: pd.DataFrame, methods: Sequence[Method]) -> pd.DataFrame:
         return pd.DataFrame(columns=list(COLUMNS))
     lines: list[dict[str, Any]] = []
     for row, instances in accounted(ledger, methods).groupby(ROW, sort=False):
-        complete = _complete_replicates(instances)
+        first = instances[instances["seed"] == instances["seed"].min()]
+        folds, replicate_means = _means(instances)
         for metric in METRICS:
-            if instances[metric].notna().any():
-                lines.append(_line(row, metric, instances, complete))
+            if first[metric].notna().any():
+                lines.append(_line(row, metric, first, folds[metric].dropna(), replicate_means[metric]))
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
-def _complete_replicates(instances: pd.DataFrame) -> list[int]:
-    """The replicates that have as many folds as any has, replicate 0 (the first one) at the front."""
-    n_folds = instances.groupby("seed")["fold"].nunique()
-    return [int(seed) for seed in n_folds.index[n_folds == n_folds.max()]]
+def _means(instances: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Fold means of replicate 0 (the first one), and the means of fold means of all complete replicates.
+
+    A replicate is complete if it has as many folds as any has.
+    """
+    folds = instances.groupby(["seed", "fold"])[list(METRICS)].mean()
+    by_seed = folds.groupby("seed")
+    n_folds = by_seed.size()
+    return folds.loc[folds.index[0][0]], by_seed.mean()[n_folds == n_folds.max()]
 
 
-def _line(row: Row, metric: str, instances: pd.DataFrame, complete: list[int]) -> dict[str, Any]:
+def _line(row: Row, metric: str, first: pd.DataFrame, folds: pd.Series, replicates: pd.Series) -> dict[str, Any]:
     dataset, method, variant = row
-    first = instances[instances["seed"] == instances["seed"].min()]
-    means = fold_means(first[metric], first["fold"])
-    mean = float(means.mean()) if len(means) else float("nan")
-    further = [fold_means(part[metric], part["fold"]).mean() for part in _parts(instances, complete)]
-    predicted, basis = _predicted(means, further)
+    mean = float(folds.mean())
+    predicted, basis = _predicted(folds.to_numpy(), replicates.dropna().to_numpy())
     interval = _interval(metric, first)
     line: dict[str, Any] = {
         **dict(zip(ROW, row, strict=True)), "metric": metric, "paper": "", "verdict": "", "reason": "",
         "mean": mean, "ci_low": interval.low, "ci_high": interval.high,
         "pi_low": predicted.low, "pi_high": predicted.high,
-        "n": int(first[metric].notna().sum()), "folds": len(means), "replicates": len(complete),
+        "n": int(first[metric].notna().sum()), "folds": len(folds), "replicates": len(replicates),
     }  # fmt: skip
     paper = printed(dataset, method, metric) if variant in COMPARED_VARIANTS else None
     if paper is not None:
         judged = judge(dataset, method, metric, Measured(mean, predicted, basis))
         line |= {"paper": paper.text, "verdict": judged.verdict, "reason": judged.reason}
     return line
-
-
-def _parts(instances: pd.DataFrame, seeds: Sequence[int]) -> Iterator[pd.DataFrame]:
-    return (instances[instances["seed"] == seed] for seed in seeds)
 
 
 def _interval(metric: str, first: pd.DataFrame) -> Bounds:
@@ -147,7 +145,7 @@ def _interval(metric: str, first: pd.DataFrame) -> Bounds:
     return bootstrap_interval(first[metric], clusters=clusters, level=LEVEL)
 
 
-def _predicted(means: np.ndarray, replicate_means: Sequence[float]) -> tuple[Bounds, str]:
+def _predicted(means: np.ndarray, replicate_means: np.ndarray) -> tuple[Bounds, str]:
     """Where a further 10-fold mean would fall, and what that is based on."""
     if len(replicate_means) >= MIN_REPLICATES:
         return prediction_interval(replicate_means, level=LEVEL), f"{len(replicate_means)} replicates"
@@ -203,9 +201,9 @@ def _questions(
 
 
 def _differ_in(one: Method, other: Method) -> set[str]:
-    """The names of the hyper-parameters in which two rows of one method differ; of two methods, everything."""
-    if one.name != other.name or one.explainer is not other.explainer:
-        return {"method"}
+    """The names of the hyper-parameters in which two rows of one explainer differ; of two explainers, all."""
+    if one.explainer is not other.explainer:
+        return {"explainer"}
     options, others = one.build().hyperparameters(), other.build().hyperparameters()
     return {name for name in options if options[name] != others[name]}
 
@@ -252,10 +250,14 @@ def _which(absent: Sequence[Cell]) -> str:
     for cell in absent:
         by_seed.setdefault(cell.seed, []).append(cell.fold)
     partial = {seed: folds for seed, folds in by_seed.items() if len(folds) < absent[0].folds}
-    whole = [str(seed) for seed in by_seed if seed not in partial]
-    parts = [f"replicates {', '.join(whole)}"] if whole else []
-    parts += [f"folds {', '.join(map(str, sorted(folds)))} of replicate {seed}" for seed, folds in partial.items()]
+    whole = [seed for seed in by_seed if seed not in partial]
+    parts = [_listed("replicate", whole)] if whole else []
+    parts += [f"{_listed('fold', sorted(folds))} of replicate {seed}" for seed, folds in partial.items()]
     return "; ".join(parts)
+
+
+def _listed(what: str, members: Sequence[int]) -> str:
+    return f"{what}{'s' if len(members) > 1 else ''} {', '.join(map(str, members))}"
 
 
 # -- Files and display ---------------------------------------------------------------------------------------------
@@ -315,12 +317,13 @@ def _manifest(
         manifest = {}
     found = [] if store is None else [stored for stored in map(store.read, expected) if stored is not None]
     entry = {
-        "cells": len(found) if store is not None else len(expected),
+        "cells": len(found),
+        "cells_expected": len(expected),
         "missing": list(gaps),
         "seeds": sorted({cell.seed for cell in expected}),
         "duration": round(sum(stored.duration for stored in found), 1),
         "commits": sorted({str(stored.metadata["commit"]) for stored in found}),
-        "machines": sorted({json.dumps(stored.metadata["machine"], sort_keys=True) for stored in found}),
+        "machines": [json.loads(text) for text in sorted({canonical(stored.metadata["machine"]) for stored in found})],
     }
     files = {name: {"sha256": hashlib.sha256(text.encode()).hexdigest()} for name, text in written.items()}
     return {

@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from benchmarks.catalogue import Method
-from benchmarks.verdict import DIFFERS, ORDER_HOLDS, REPRODUCED, printed, printed_methods
+from benchmarks.verdict import DIFFERS, ORDER_HOLDS, REPRODUCED, printed
 from rsgg.metrics import METRICS, TABLE1_METRICS, Metric
 
 PAPER_METHODS = {"meg": "MEG", "cf2": "CF²", "clear": "CLEAR", "g-countergan": "G-CounteRGAN", "rsgg-ce": "RSGG-CE"}
@@ -28,14 +28,14 @@ BEYOND = tuple(
     METRICS[name]
     for name in (
         "ged_on_success", "optimality_gap", "correctness_class_0", "correctness_class_1",
-        "explain_calls", "fit_calls", "explain_seconds", "fit_seconds",
+        "removal_auroc", "explain_calls", "fit_calls", "explain_seconds", "fit_seconds",
     )
 )  # fmt: skip
-UNMARKED = frozenset({"oracle_accuracy", "fit_calls", "fit_seconds"})  # the oracle's, or a cost that many rows have not
+UNMARKED = frozenset({"oracle_accuracy", "removal_auroc", "fit_calls", "fit_seconds"})  # the oracle's, or of few rows
 SYMBOLS = {REPRODUCED: "✓", ORDER_HOLDS: "≈", DIFFERS: "≠", "": ""}
 COLOURS = {REPRODUCED: "green", ORDER_HOLDS: "yellow", DIFFERS: "red", "": ""}
 LETTERS = {REPRODUCED: "r", ORDER_HOLDS: "o", DIFFERS: "d", "": ""}
-VARIANTS = {"released": 0, "faithful": 1}  # as they are shown under the printed row, before any others
+VARIANTS = {"paper": 0, "released": 1, "faithful": 2}  # of a printed method, in the order shown; others follow
 ABSENT = "–"
 
 RULE = (
@@ -86,12 +86,19 @@ def layout(
     mark_controls: bool = False,
 ) -> dict[str, list[RowView]]:
     """The rows of each data set in the order in which they are shown, the ones without numbers included."""
-    numbers = {row: part for row, part in table.groupby(["dataset", "method", "variant"], sort=False)}
+    numbers = dict(iter(table.groupby(["dataset", "method", "variant"], sort=False)))
     views: dict[str, list[RowView]] = {}
-    for dataset, method, variant in sorted(dict.fromkeys([*expected, *numbers]), key=_shown_order(methods)):
+    ours = dict.fromkeys([*expected, *numbers])
+    paper = [
+        (dataset, method, "paper")
+        for dataset in sorted({row[0] for row in ours} & set(DATASET_LABELS))
+        for method in PAPER_METHODS
+    ]
+    for dataset, method, variant in sorted([*paper, *ours], key=_shown_order(methods)):
         rows = views.setdefault(dataset, [])
-        if not any(row.method == method for row in rows) and method in PAPER_METHODS:
-            rows += _paper_row(dataset, method)
+        if variant == "paper":
+            rows.append(_paper_row(dataset, method))
+            continue
         part = numbers.get((dataset, method, variant))
         entries = {} if part is None else {line["metric"]: _entry(line) for line in part.to_dict("records")}
         rows.append(RowView(dataset, method, variant, label_of(method, variant, methods), entries))
@@ -120,11 +127,10 @@ def _shown_order(methods: Sequence[Method]) -> Callable[[tuple[str, str, str]], 
     return key
 
 
-def _paper_row(dataset: str, method: str) -> list[RowView]:
+def _paper_row(dataset: str, method: str) -> RowView:
     cells = {metric.name: printed(dataset, method, metric.name) for metric in TABLE1_METRICS}
     entries = {name: Entry("×" if cell is None else cell.text) for name, cell in cells.items()}
-    is_printed = dataset in DATASET_LABELS and bool(printed_methods(dataset, "ged"))
-    return [RowView(dataset, method, "paper", PAPER_METHODS[method], entries)] if is_printed else []
+    return RowView(dataset, method, "paper", PAPER_METHODS[method], entries)
 
 
 def _entry(line: Mapping[str, object]) -> Entry:

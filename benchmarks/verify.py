@@ -110,12 +110,12 @@ def _check_metrics(sample: Sequence[Stored], name: str, data_dir: Path | None, f
         unchecked += int((~ledger["simple"]).sum())
         for column, count in disagreements(ledger, dataset, definition).items():
             whose = f"{definition['dataset']['name']}, {definition['method']['name']}, fold {definition['fold']}"
-            findings.say(f"{name}: {column} of {count} rows of {whose} does not follow from what is stored.", wrong=True)
+            findings.say(f"{name}: {column} in {count} rows of {whose} does not follow from the edits.", wrong=True)
     for reason in without_data.values():
         findings.say(f"{name}: some cells could not be re-derived: {reason}")
     if rows and not findings.wrong:
         doubt = f" ({unchecked} rows with edges counted twice: class taken as stored)" if unchecked else ""
-        findings.say(f"{name}: {rows} rows of {len(sample)} sampled cells re-derived with the oracle, all agree{doubt}.")
+        findings.say(f"{name}: {rows} rows of {len(sample)} sampled cells derived again, all agree{doubt}.")
 
 
 def _spec(declared: dict[str, Any]) -> DatasetSpec:

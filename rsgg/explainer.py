@@ -41,7 +41,9 @@ class Interval:
     log: bool = False
 
 
-def hyper(default: Any, symbol: str, *, space: Choice | Interval | None = None, paper: Any = None, doc: str = "") -> Any:
+def hyper(
+    default: Any, symbol: str, *, space: Choice | Interval | None = None, paper: Any = None, doc: str = ""
+) -> Any:
     """A hyper-parameter: its default, its symbol in the paper, the paper's search space and chosen value."""
     return field(default=default, metadata={"symbol": symbol, "space": space, "paper": paper, "doc": doc})
 
@@ -57,7 +59,7 @@ class Capabilities:
     needs_relaxation: bool = False
     permutation_invariant: bool = True
     deterministic: bool = False
-    may_return_invalid: bool = False  # returns a graph without having asked the oracle about it
+    may_return_invalid: bool = False  # returns graphs that it did not ask the oracle about, or that are not simple
     calls_per_check: int = 1  # the released code asks twice per check: once for the input, once for the candidate
     reads_labels: bool = False  # the released code took training classes from the true labels: not oracle calls
 
@@ -173,7 +175,9 @@ class Explainer(ABC):
             candidates = self._explain(batch, classes, counted, k, seed)
         seconds = (time.process_time() - start) / (len(batch) * k)
         if len(candidates) != len(batch) * k:
-            raise RSGGError(f"{type(self).__name__} returned {len(candidates)} candidates for {len(batch)} graphs and k = {k}.")
+            raise RSGGError(
+                f"{type(self).__name__} returned {len(candidates)} candidates for {len(batch)} graphs and k = {k}."
+            )
         return [
             self._result(batch, owner // k, owner % k, candidate, counted.calls_of(owner), seconds)
             for owner, candidate in enumerate(candidates)
@@ -185,7 +189,9 @@ class Explainer(ABC):
         offered = None
         if adjacency is not None:
             n = graph.n_nodes
-            offered = Graph.unchecked(adjacency[:n, :n].to(torch.uint8).cpu().numpy().copy(), graph.features, graph.name)
+            offered = Graph.unchecked(
+                adjacency[:n, :n].to(torch.uint8).cpu().numpy().copy(), graph.features, graph.name
+            )
             if np.array_equal(offered.adjacency, graph.adjacency):
                 offered, reason = None, reason or "the method returned the input"
         return Counterfactual(graph, offered, i, j, "" if offered is not None else reason, calls, seconds)
@@ -229,9 +235,13 @@ class Explainer(ABC):
             header = json.loads(str(archive["__header__"]))
             state = {name: torch.from_numpy(archive[name]) for name in archive.files if name != "__header__"}
         if header["explainer"] != cls.__name__:
-            raise RSGGError(f"{path} holds a fitted {header['explainer']}, not a {cls.__name__}; load it with that class.")
+            raise RSGGError(
+                f"{path} holds a fitted {header['explainer']}, not a {cls.__name__}; load it with that class."
+            )
         known = {f.name: f for f in fields(cls)}
-        explainer = cls(**{name: _as_saved(value, known[name].default) for name, value in header["hyperparameters"].items()})
+        explainer = cls(
+            **{name: _as_saved(value, known[name].default) for name, value in header["hyperparameters"].items()}
+        )
         explainer._restore(state)
         explainer._mark_fitted()
         return explainer
@@ -244,5 +254,7 @@ def _as_saved(value: Any, default: Any) -> Any:
 
 def _counting(oracle: Oracle) -> CountingOracle:
     if not isinstance(oracle, Oracle):
-        raise GraphError(f"A {type(oracle).__name__} is not an oracle; subclass rsgg.Oracle or wrap a PyG model in rsgg.PyGOracle.")
+        raise GraphError(
+            f"A {type(oracle).__name__} is not an oracle; subclass rsgg.Oracle or wrap a PyG model in rsgg.PyGOracle."
+        )
     return oracle if isinstance(oracle, CountingOracle) else CountingOracle(oracle)

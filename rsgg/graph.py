@@ -80,7 +80,7 @@ class Graph:
     def to_networkx(self) -> nx.Graph:
         graph = nx.from_numpy_array((self.adjacency > 0).astype(int), edge_attr=None)
         if self.features is not None:
-            nx.set_node_attributes(graph, {i: row for i, row in enumerate(self.features)}, "x")
+            nx.set_node_attributes(graph, dict(enumerate(self.features)), "x")
         return graph
 
     @classmethod
@@ -112,12 +112,14 @@ def _checked_adjacency(adjacency: Any, name: str) -> np.ndarray:
         raise GraphError(f"{who} has an adjacency matrix of shape {matrix.shape}; it must be square.")
     if matrix.size == 0:
         raise GraphError(f"{who} is empty; a graph needs at least one node.")
-    if matrix.dtype == object or not np.issubdtype(matrix.dtype, np.number) and matrix.dtype != bool:
+    if matrix.dtype == object or (not np.issubdtype(matrix.dtype, np.number) and matrix.dtype != bool):
         raise GraphError(f"{who} has entries that are not numbers; use 0 and 1.")
     if not np.isfinite(matrix).all():
         raise GraphError(f"{who} has NaN or infinite entries in its adjacency matrix; use 0 and 1.")
     if not np.isin(matrix, (0, 1)).all():
-        raise GraphError(f"{who} is not binary: its adjacency matrix has entries other than 0 and 1; threshold it first.")
+        raise GraphError(
+            f"{who} is not binary: its adjacency matrix has entries other than 0 and 1; threshold it first."
+        )
     if (matrix != matrix.T).any():
         u, v = np.argwhere(matrix != matrix.T)[0]
         raise GraphError(f"{who} is not symmetric at nodes {u} and {v}; undirected graphs need A[u,v] = A[v,u].")
@@ -168,7 +170,7 @@ class GraphBatch(Sequence[Graph]):
         if isinstance(graphs, GraphBatch):
             return graphs
         if isinstance(graphs, Graph | nx.Graph) or hasattr(graphs, "edge_index"):
-            graphs = [graphs]  # type: ignore[list-item]
+            graphs = [graphs]
         return cls._stack([_as_graph(graph, i) for i, graph in enumerate(graphs)])
 
     @classmethod
@@ -187,7 +189,9 @@ class GraphBatch(Sequence[Graph]):
         if all(with_features):
             widths = {graph.features.shape[1] for graph in graphs if graph.features is not None}
             if len(widths) > 1:
-                raise GraphError(f"The graphs have node features of different widths ({sorted(widths)}); use one width.")
+                raise GraphError(
+                    f"The graphs have node features of different widths ({sorted(widths)}); use one width."
+                )
             features = torch.zeros(len(graphs), n, widths.pop())
             for i, graph in enumerate(graphs):
                 features[i, : graph.n_nodes] = torch.tensor(graph.features)

@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
@@ -53,6 +54,7 @@ FURTHER_METRICS = (
     Metric("correctness_class_0", "Correctness, class 0", True),
     Metric("correctness_class_1", "Correctness, class 1", True),
     Metric("optimality_gap", "GED / GED*", False),
+    Metric("removal_auroc", "AUROC of removals", True),
     Metric("explain_calls", "Calls to explain", False),
     Metric("explain_seconds", "Seconds to explain", False),
     Metric("fit_calls", "Calls to fit (per fold)", False, 1),
@@ -149,6 +151,30 @@ def consensus_edits(edit_sets: Sequence[Iterable[int]], share: float = 0.5) -> l
     return [int(pair) for pair in pairs[counts > share * len(edit_sets)]]
 
 
+@runtime_checkable
+class ScoresEdges(Protocol):
+    """An explainer that says how probable each edge is in its counterfactual, before anything is sampled."""
+
+    def edge_probabilities(self, graphs: GraphBatch, classes: Tensor) -> Tensor: ...
+
+
+def removal_auroc(probabilities: Tensor, graphs: GraphBatch) -> Floats:
+    """P(1 - A_g[e] > 1 - A_g[b]) for an edge e on a cycle and a bridge b, ties counting half: 1/2 if nothing is learnt.
+
+    Does the generator know which edges hold the cycles of a cyclic graph? NaN for graphs without a cycle or a bridge.
+    """
+    aurocs = np.full(len(graphs), np.nan)
+    for i, graph in enumerate(graphs):
+        bridges = {tuple(sorted(edge)) for edge in nx.bridges(graph.to_networkx())}
+        kept = {edge: float(probabilities[i, edge[0], edge[1]]) for edge in graph.edges()}
+        on_cycle = np.array([p for edge, p in kept.items() if edge not in bridges])
+        on_bridge = np.array([p for edge, p in kept.items() if edge in bridges])
+        if len(on_cycle) and len(on_bridge):
+            above = on_cycle[:, None] < on_bridge
+            aurocs[i] = (above + 0.5 * (on_cycle[:, None] == on_bridge)).mean()
+    return aurocs
+
+
 # -- From results to the ledger ------------------------------------------------------------------------------
 
 
@@ -210,6 +236,7 @@ def per_instance(
         "correctness_class_0": correctness_of_class(correct, rows["predicted"], 0),
         "correctness_class_1": correctness_of_class(correct, rows["predicted"], 1),
         "optimality_gap": optimality_gap(rows["ged"], correct, rows["optimum"]),
+        "removal_auroc": rows.get("removal_auroc", np.nan),
     }
     return rows.assign(**derived, **_costs(rows))
 

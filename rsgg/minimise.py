@@ -198,7 +198,7 @@ class Minimised(Explainer):
         """Read the base that `save` wrote; its class has to be imported."""
         with np.load(Path(path), allow_pickle=False) as archive:
             name = json.loads(str(archive["__header__"]))["explainer"]
-        for known in _subclasses(Explainer):
+        for known in _subclasses(Explainer):  # type: ignore[type-abstract]
             if known.__name__ == name:
                 return cls(base=known.load(path))
         raise RSGGError(f"{path} holds a fitted {name}, which is not known here; import its class first.")

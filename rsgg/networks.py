@@ -6,6 +6,7 @@ nodes of all graphs are the same things (ASD's brain regions).
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import torch
@@ -27,11 +28,13 @@ class MessagePassing(nn.Module):
 class Encoder(nn.Module):
     """ENC(X, A) → Z, [B, N, latent]: mean aggregation, every layer feeds the output."""
 
-    def __init__(self, n_features: int, hidden: int, latent: int, layers: int, identities: int, identity_width: int = 16):
+    def __init__(
+        self, n_features: int, hidden: int, latent: int, layers: int, identities: int, identity_width: int = 16
+    ):
         super().__init__()
         self.identity = nn.Embedding(identities, identity_width) if identities else None
         widths = [n_features + (identity_width if identities else 0)] + [hidden] * layers
-        self.layers = nn.ModuleList(MessagePassing(a, b) for a, b in zip(widths, widths[1:], strict=False))
+        self.layers = nn.ModuleList(MessagePassing(a, b) for a, b in itertools.pairwise(widths))
         self.out = nn.Linear(sum(widths), latent)
 
     def forward(self, x: Tensor, adjacency: Tensor) -> Tensor:
@@ -53,21 +56,25 @@ class Generator(nn.Module):
     have signs and a bias of their own, since removing and adding are different decisions. A + tanh(Â) lies in
     (-1, 2); squash(x) = sigmoid(κ (x - 1/2)) turns it into a probability without the dead zones of a hard cut.
 
-    κ and the first biases come from the size of the graphs. κ is such that a residual of -1 everywhere leaves a
-    tenth of a spurious edge per graph: steeper saturates early, flatter cannot leave large sparse graphs alone. The
-    biases are such that the untrained generator removes and adds a given number of edges per graph.
+    κ and the first biases come from the size of the graphs, for existing edges and for missing pairs apart. κ is such
+    that the residual that changes least still makes a tenth of a spurious edit per graph: steeper saturates early,
+    flatter cannot leave large graphs alone. The biases are such that the untrained generator removes and adds a
+    given number of edges per graph.
     """
+
+    sharpness: Tensor
 
     def __init__(self, encoder: Encoder, latent: int, edges: float, missing: float, removals: float, additions: float):
         super().__init__()
         self.encoder = encoder
-        sharpness = max(math.log(10 * max(missing, 1.0)) / 1.5, 4.0)
+        pairs = (max(missing, 2.0), max(edges, 2.0))  # index 0: missing pairs, index 1: existing edges
+        sharpness = [math.log(10 * count) / 1.5 for count in pairs]
         self.register_buffer("sharpness", torch.tensor(sharpness))
         sign = torch.ones(latent)
         sign[1::2] = -1
-        self.signs = nn.Parameter(0.1 * torch.stack((sign, sign)))  # of missing pairs, of existing edges
-        kept, added = 1 - min(removals / max(edges, 1.0), 0.5), min(additions / max(missing, 1.0), 0.5)
-        residuals = (_logit(added) / sharpness + 0.5, _logit(kept) / sharpness - 0.5)
+        self.signs = nn.Parameter(0.1 * torch.stack((sign, sign)))
+        added, removed = min(additions / pairs[0], 0.5), min(removals / pairs[1], 0.5)
+        residuals = (_logit(added) / sharpness[0] + 0.5, -_logit(removed) / sharpness[1] - 0.5)
         self.bias = nn.Parameter(torch.tensor([math.atanh(max(min(r, 0.95), -0.95)) for r in residuals]))
 
     def forward(self, x: Tensor, adjacency: Tensor) -> Tensor:
@@ -84,8 +91,8 @@ class Generator(nn.Module):
         return self._squashed(adjacency, torch.where(adjacency > 0, self.bias[1], self.bias[0]))
 
     def _squashed(self, adjacency: Tensor, residual: Tensor) -> Tensor:
-        logits: Tensor = self.sharpness * (adjacency + torch.tanh(residual) - 0.5)
-        return logits
+        sharpness = torch.where(adjacency > 0, self.sharpness[1], self.sharpness[0])
+        return sharpness * (adjacency + torch.tanh(residual) - 0.5)
 
 
 def _logit(p: float) -> float:
@@ -99,13 +106,16 @@ class Discriminator(nn.Module):
     layers, sum pooling of every layer. Shown features of the *original* graph it would have the answer already.
     """
 
+    degree: Tensor
+    n_nodes: Tensor
+
     def __init__(self, hidden: int, layers: int, degree: float, n_nodes: int, identities: int, identity_width: int = 8):
         super().__init__()
         self.register_buffer("degree", torch.tensor(degree))
         self.register_buffer("n_nodes", torch.tensor(float(n_nodes)))
         self.identity = nn.Embedding(identities, identity_width) if identities else None
         widths = [6 + (identity_width if identities else 0)] + [hidden] * layers
-        self.layers = nn.ModuleList(MessagePassing(a, b) for a, b in zip(widths, widths[1:], strict=False))
+        self.layers = nn.ModuleList(MessagePassing(a, b) for a, b in itertools.pairwise(widths))
         self.head = nn.Sequential(nn.Linear(sum(widths), hidden), nn.ReLU(), nn.Linear(hidden, 1))
 
     def forward(self, adjacency: Tensor, node_mask: Tensor) -> Tensor:

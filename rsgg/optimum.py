@@ -73,10 +73,9 @@ def _spanning_forest(graphs: GraphBatch) -> Tensor:
     # All weights differ, so the forest is unique: it does not depend on what else is in the batch.
     block = coo_array((np.arange(1.0, len(b) + 1), (b * n + u, b * n + v)), shape=(batch * n, batch * n))
     kept = minimum_spanning_tree(block.tocsr()).tocoo()
-    rows, u, v = torch.from_numpy(kept.row // n).long(), torch.from_numpy(kept.row % n), torch.from_numpy(kept.col % n)
-    forest = torch.zeros_like(graphs.adjacency)
-    forest[rows, u.long(), v.long()] = 1
-    return forest | forest.transpose(1, 2)
+    forest = np.zeros((batch, n, n), dtype=np.uint8)
+    forest[kept.row // n, kept.row % n, kept.col % n] = 1
+    return torch.from_numpy(forest | forest.transpose(0, 2, 1))
 
 
 def _with_triangle(graphs: GraphBatch) -> Tensor:

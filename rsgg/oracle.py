@@ -134,7 +134,9 @@ class ASDOracle(Oracle):
     def score(self, adjacency: Tensor) -> Tensor:
         """x, linear in the (soft) adjacency matrix, float64 [B]."""
         if adjacency.shape[1:] != self.weight.shape:
-            raise OracleError(f"The ASD oracle knows 116 brain regions; it was given graphs of {adjacency.shape[1]} nodes.")
+            raise OracleError(
+                f"The ASD oracle knows 116 brain regions; it was given graphs of {adjacency.shape[1]} nodes."
+            )
         used = self.weight.to(adjacency.device).nonzero(as_tuple=True)
         values = adjacency[:, used[0], used[1]].to(torch.float64)
         return ASD_INTERCEPT + values @ self.weight.to(adjacency.device)[used]
@@ -260,8 +262,7 @@ class CountingOracle(Oracle):
         if owner is None:
             self.calls += count
             return
-        owners, shares = owner.unique(return_counts=True)
-        charges = list(zip(owners.tolist(), shares.tolist(), strict=True))
+        charges = [(i, share) for i, share in enumerate(torch.bincount(owner).tolist()) if share]
         if self.budget is not None and any(self.calls_of(i) + share > self.budget for i, share in charges):
             raise BudgetExhausted(f"The budget of {self.budget} oracle calls per instance is used up.")
         for i, share in charges:
@@ -280,6 +281,12 @@ class CountingOracle(Oracle):
         except Exception as error:
             raise OracleError(f"The oracle {self.name!r} failed on a batch of {len(graphs)} graphs: {error}") from error
         if not isinstance(answers, Tensor) or answers.shape != (len(graphs),) or answers.is_floating_point():
-            got = f"shape {tuple(answers.shape)}, {answers.dtype}" if isinstance(answers, Tensor) else type(answers).__name__
-            raise OracleError(f"The oracle {self.name!r} must return one integer class per graph ({len(graphs)}); it returned {got}.")
+            got = (
+                f"shape {tuple(answers.shape)}, {answers.dtype}"
+                if isinstance(answers, Tensor)
+                else type(answers).__name__
+            )
+            raise OracleError(
+                f"The oracle {self.name!r} must return one integer class per graph ({len(graphs)}); it returned {got}."
+            )
         return answers

@@ -54,7 +54,7 @@ class ReleasedRSGGCE(Explainer):
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         adds=True, removes=True, learns=True, generative=True, permutation_invariant=False,
-        calls_per_check=2, reads_labels=True,
+        calls_per_check=2, reads_labels=True, may_return_invalid=True,  # a pair drawn twice weighs 2
     )  # fmt: skip
     encoding: ClassVar[str] = "centralities"
 
@@ -93,17 +93,24 @@ class ReleasedRSGGCE(Explainer):
                 weights[name] -= self.generator_lr * value
             for c in range(len(own)):
                 self.history_.append(
-                    {"class": c, "epoch": step, "discriminator_loss": float(d_loss[c]), "generator_loss": float(g_loss[c])}
+                    {
+                        "class": c,
+                        "epoch": step,
+                        "discriminator_loss": float(d_loss[c]),
+                        "generator_loss": float(g_loss[c]),
+                    }
                 )
         self.weights_ = {name: torch.from_numpy(weight) for name, weight in weights.items()}
 
-    def edge_probabilities(self, graphs: GraphBatch) -> Tensor:
-        """A_g = sigmoid(A + ZZᵀ), [B, N, N], from the generator of class 0."""
+    def edge_probabilities(self, graphs: GraphBatch, classes: Tensor | None = None) -> Tensor:
+        """A_g = sigmoid(A + ZZᵀ), [B, N, N], from the generator of class 0, whatever the classes of the graphs."""
         if self.generator == "uniform":
             return torch.ones_like(graphs.adjacency, dtype=torch.float64)
         propagation, features, order = _inputs(graphs)
         if propagation.shape[1] * DISCRIMINATOR_WIDTH != self.weights_["linear"].shape[1]:
-            raise GraphError(f"The explainer was fitted on graphs of another size than {graphs.n_nodes} nodes; fit it anew.")
+            raise GraphError(
+                f"The explainer was fitted on graphs of another size than {graphs.n_nodes} nodes; fit it anew."
+            )
         class_0 = {name: weight[:1].expand(len(graphs), *weight.shape[1:]) for name, weight in self.weights_.items()}
         latent = encode(class_0, propagation, features)
         inverse = order.argsort(1)

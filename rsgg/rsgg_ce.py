@@ -57,7 +57,7 @@ class RSGGCE(Explainer):
     latent: int = hyper(16, "dim Z")
     layers: int = hyper(3, "layers")
     removals: float = hyper(1.0, "removals", doc="that an untrained generator makes per graph")
-    additions: float = hyper(4.0, "additions", doc="that an untrained generator makes per graph")
+    additions: float = hyper(2.0, "additions", doc="that an untrained generator makes per graph")
     order: PartialOrder = field(default_factory=ExistingThenMissing)
     device: str = "cpu"
 
@@ -108,7 +108,9 @@ class RSGGCE(Explainer):
     def edge_probabilities(self, graphs: GraphBatch, classes: Tensor) -> Tensor:
         """A_g of each graph, from the generator of its class, [B, N, N]."""
         if self.identities and graphs.n_nodes != self.n_nodes_:
-            raise GraphError(f"Node identities were learnt for {self.n_nodes_} nodes; these graphs have {graphs.n_nodes}.")
+            raise GraphError(
+                f"Node identities were learnt for {self.n_nodes_} nodes; these graphs have {graphs.n_nodes}."
+            )
         adjacency, features = graphs.adjacency.float(), self._features(graphs)
         probabilities = torch.empty_like(adjacency)
         for c, generator in enumerate(self.generators_):

@@ -158,7 +158,10 @@ class _Run:
 
     def check_each(self, draws: dict[int, np.ndarray], *, skip_blank: bool) -> None:
         """Lines 6-9 for a guarded group, in blocks of prefixes that double in length."""
-        left = {row: pairs[1:] if skip_blank and len(pairs) and pairs[0, 0] == BLANK else pairs for row, pairs in draws.items()}
+        left = {
+            row: pairs[1:] if skip_blank and len(pairs) and pairs[0, 0] == BLANK else pairs
+            for row, pairs in draws.items()
+        }
         length = 4
         while left := {row: pairs for row, pairs in left.items() if len(pairs) and self.open[row]}:
             fits = max(1, BLOCK_BYTES // (len(left) * self.current[0].size))

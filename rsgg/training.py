@@ -9,8 +9,8 @@ the generator's gradient is the score function's: S samples per graph, each rewa
     R(G_g) = [Φ(G_g) ≠ c] · 𝔻(G_g) - λ · edits(G, G_g),
 
 the mean over the samples of the same graph as baseline. The indicator is Eq. 4's second term, which the paper
-says keeps the generator from null residuals; 𝔻, whose best score goes to graphs that look like real ones of the other
-class, is what keeps the edits few when λ = 0 (the paper's method). λ > 0 is the minimality that its Conclusion wishes for.
+says keeps the generator from null residuals. 𝔻 scores highest what looks like a real graph of the other class: that
+is what keeps the edits few when λ = 0, the paper's method. λ > 0 is the minimality that its Conclusion wishes for.
 """
 
 from __future__ import annotations
@@ -70,7 +70,6 @@ class Outcome:
 
 AVERAGING = 0.98  # weights of the generator that is kept are a moving average of those that are trained
 CHECK_EVERY = 25  # epochs between two looks at how Algorithm 1 would do on the training graphs
-EDIT_PRICE = 0.01  # correctness given up for one edit less when choosing among those looks
 
 
 def build_generator(graphs: GraphBatch, n_features: int, recipe: Recipe, seed: int) -> Generator:
@@ -142,11 +141,10 @@ class _Training:
         logits = self.generator(self.task.features[pick].to(self.device), adjacency)[:, self.u, self.v]
         existing = adjacency[:, self.u, self.v]
         real_pair = graphs.pair_mask[:, self.u, self.v].to(self.device)
-        coins = torch.rand(self.recipe.samples, *logits.shape, generator=self.rng).to(self.device)
-        bits = ((coins < torch.sigmoid(logits)) & real_pair).float()  # G_g ~ A_g, [S, B, pairs]
+        bits = self._sample(logits.detach().expand(self.recipe.samples, -1, -1), real_pair)  # G_g ~ A_g, [S, B, pairs]
         sampled, owner = self._assemble(bits), pick.repeat(self.recipe.samples)
         flipped = self._flips(sampled, owner)
-        d_loss = self._discriminator_step(sampled, owner, flipped)
+        d_loss = self._discriminator_step(sampled, owner, flipped, self._widened(logits.detach(), real_pair), pick)
         edits = ((bits != existing) & real_pair).sum(2).float()
         with torch.no_grad():
             d_logit = self.discriminator(sampled, self.task.graphs.node_mask[owner].to(self.device))
@@ -155,6 +153,18 @@ class _Training:
             reward = (flipped * torch.sigmoid(d_logit)).reshape(edits.shape) - price * edits
             self._generator_step(logits, bits, real_pair, reward)
         return self._curves(d_loss, d_logit, flipped, edits, bits, torch.sigmoid(logits.detach()), existing)
+
+    def _sample(self, logits: Tensor, real_pair: Tensor) -> Tensor:
+        coins = torch.rand(logits.shape, generator=self.rng).to(self.device)
+        return ((coins < torch.sigmoid(logits)) & real_pair).float()
+
+    def _widened(self, logits: Tensor, real_pair: Tensor) -> Tensor:
+        """One sample per graph of the generator at a random temperature: graphs with many more edits than it makes now.
+
+        Without them 𝔻 has never seen such graphs, may like them, and 𝔾 runs there and saturates before 𝔻 can object.
+        """
+        coolness = torch.rand(len(logits), 1, generator=self.rng).to(self.device)
+        return self._assemble(self._sample(logits * coolness, real_pair)[None])
 
     def _assemble(self, bits: Tensor) -> Tensor:
         """Sampled adjacency matrices, [S·B, N, N], from their upper triangles."""
@@ -168,14 +178,18 @@ class _Training:
         answers = self.task.oracle.predict(self.task.graphs.candidates(sampled.to(torch.uint8).cpu(), owner))
         return (answers != self.task.c).float().to(self.device)
 
-    def _discriminator_step(self, sampled: Tensor, owner: Tensor, flipped: Tensor) -> float:
+    def _discriminator_step(
+        self, sampled: Tensor, owner: Tensor, flipped: Tensor, widened: Tensor, widened_owner: Tensor
+    ) -> float:
         """As many generated graphs as real ones; targets 1 (real), 1/2 (flipped), 0 (not flipped)."""
-        shown = torch.randperm(len(sampled), generator=self.rng)[: 2 * self.recipe.batch]
-        pick = torch.randint(len(self.task.real), (len(shown),), generator=self.rng)
-        real = self.task.real.select(pick)
-        adjacency = torch.cat((real.adjacency.float().to(self.device), sampled[shown]))
-        mask = torch.cat((real.node_mask, self.task.graphs.node_mask[owner[shown]])).to(self.device)
-        target = torch.cat((torch.ones(len(real), device=self.device), flipped[shown] / 2))
+        shown = torch.randperm(len(sampled), generator=self.rng)[: self.recipe.batch]
+        generated = torch.cat((sampled[shown], widened))
+        flips = torch.cat((flipped[shown], self._flips(widened, widened_owner)))
+        owners = torch.cat((owner[shown], widened_owner))
+        real = self.task.real.select(torch.randint(len(self.task.real), (len(generated),), generator=self.rng))
+        adjacency = torch.cat((real.adjacency.float().to(self.device), generated))
+        mask = torch.cat((real.node_mask, self.task.graphs.node_mask[owners])).to(self.device)
+        target = torch.cat((torch.ones(len(real), device=self.device), flips / 2))
         loss = cross_entropy(self.discriminator(adjacency, mask), target)
         self.d_optimiser.zero_grad()
         loss.backward()
@@ -203,23 +217,27 @@ class _Training:
     ) -> dict[str, float]:
         """The losses of both networks and the signs of mode collapse: no flips, no spread, no diversity."""
         removals = torch.where(existing > 0, 1 - p, torch.nan)
-        spread = (removals.nan_to_num(0).pow(2).sum(1) / existing.sum(1).clamp(min=1) - torch.nanmean(removals, 1) ** 2)
+        spread = removals.nan_to_num(0).pow(2).sum(1) / existing.sum(1).clamp(min=1) - torch.nanmean(removals, 1) ** 2
         return {
             "discriminator_loss": d_loss,
             "generator_loss": float(softplus(-d_logit).mean()),  # -log 𝔻(G_g)
             "flip_rate": float(flipped.mean()),
             "edits": float(edits.mean()),
-            "diversity": float((2 * bits.mean(0) * (1 - bits.mean(0))).sum(1).mean()),  # pairs on which two samples differ
+            "diversity": float(
+                (2 * bits.mean(0) * (1 - bits.mean(0))).sum(1).mean()
+            ),  # pairs on which two samples differ
             "score_spread": float(spread.clamp(min=0).sqrt().mean()),  # of the removal scores inside a graph
         }
 
     @torch.no_grad()
     def _quality(self) -> float:
-        """Correctness minus a small price per edit of one Bernoulli sample of every training graph."""
+        """Correctness minus sparsity of one sample of every training graph: what the kept generator is chosen by."""
         graphs = self.task.graphs
-        p = torch.sigmoid(self.averaged(self.task.features.to(self.device), graphs.adjacency.float().to(self.device))).cpu()
+        p = torch.sigmoid(
+            self.averaged(self.task.features.to(self.device), graphs.adjacency.float().to(self.device))
+        ).cpu()
         bits = ((torch.rand(p.shape, generator=self.rng) < p) & graphs.pair_mask).to(torch.uint8)
         sampled = bits + bits.transpose(1, 2)
         flips = self.task.oracle.predict(graphs.candidates(sampled, torch.arange(len(graphs)))) != self.task.c
-        edits = (sampled != graphs.adjacency).sum((1, 2)) / 2
-        return float(flips.double().mean() - EDIT_PRICE * edits.double().mean())
+        sparsity = (sampled != graphs.adjacency).sum((1, 2)) / 2 / (graphs.sizes + graphs.n_edges)
+        return float(flips.double().mean() - sparsity.double().mean())

@@ -83,7 +83,9 @@ class Discriminator(nn.Module):
 class PlainReleased:
     """Fit and explain, one graph at a time. `noise(name, step, class)` supplies what training draws."""
 
-    def __init__(self, weights: list[Weights], noise: Callable[[str, int, int], Tensor], epochs: int = 500, rate: float = 1e-3) -> None:
+    def __init__(
+        self, weights: list[Weights], noise: Callable[[str, int, int], Tensor], epochs: int = 500, rate: float = 1e-3
+    ) -> None:
         self.initial, self.noise, self.epochs, self.rate = weights, noise, epochs, rate
 
     def fit(self, graphs: list[Data], classes: list[int], oracle: Callable[[nx.Graph], int]) -> None:

@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from rsgg import metrics
 from rsgg.explainer import Counterfactual
@@ -109,15 +110,44 @@ def test_validity_diversity_and_consensus_by_hand():
 
 def test_several_candidates_of_a_ledger():
     rows = [
-        dict(fold=0, instance=0, candidate=0, predicted=0, predicted_cf=0, n_nodes=10, edits=[]),
-        dict(fold=0, instance=0, candidate=1, predicted=0, predicted_cf=1, n_nodes=10, edits=[12, 13]),
-        dict(fold=0, instance=0, candidate=2, predicted=0, predicted_cf=1, n_nodes=10, edits=np.array([12])),
-        dict(fold=0, instance=1, candidate=0, predicted=1, predicted_cf=1, n_nodes=10, edits=[]),
+        {"fold": 0, "instance": 0, "candidate": 0, "predicted": 0, "predicted_cf": 0, "n_nodes": 10, "edits": []},
+        {"fold": 0, "instance": 0, "candidate": 1, "predicted": 0, "predicted_cf": 1, "n_nodes": 10, "edits": [12, 13]},
+        {
+            "fold": 0,
+            "instance": 0,
+            "candidate": 2,
+            "predicted": 0,
+            "predicted_cf": 1,
+            "n_nodes": 10,
+            "edits": np.array([12]),
+        },
+        {"fold": 0, "instance": 1, "candidate": 0, "predicted": 1, "predicted_cf": 1, "n_nodes": 10, "edits": []},
     ]
     summary = metrics.several_candidates(pd.DataFrame(rows)).set_index("instance")
     assert summary.loc[0, ["k", "validity_at_k", "diversity", "distinct"]].tolist() == [3, 1.0, 1.0, 2]
     assert summary.loc[0, "consensus_edits"] == [12]
     assert summary.loc[1, ["k", "validity_at_k", "distinct"]].tolist() == [1, 0.0, 0]
+
+
+@given(edited(), st.data())
+@settings(max_examples=40)
+def test_removal_auroc_is_the_mann_whitney_statistic(pair, data):
+    matrix, n = pair[0], len(pair[0])
+    scores = data.draw(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=n * n, max_size=n * n))
+    kept = np.array(scores).reshape(n, n)
+    graph = nx.from_numpy_array(matrix)
+    on_cycle = {
+        tuple(sorted(edge))
+        for cycle in nx.simple_cycles(graph)
+        for edge in zip(cycle, [*cycle[1:], cycle[0]], strict=True)
+    }
+    removals = {edge: 1 - kept[edge] for edge in map(tuple, map(sorted, graph.edges))}
+    groups = [[r for edge, r in removals.items() if (edge in on_cycle) is inside] for inside in (True, False)]
+    ours = metrics.removal_auroc(torch.from_numpy(kept)[None], GraphBatch.of([Graph(matrix)]))[0]
+    if all(groups):
+        assert ours == pytest.approx(stats.mannwhitneyu(*groups).statistic / (len(groups[0]) * len(groups[1])))
+    else:
+        assert np.isnan(ours)
 
 
 # -- evaluate ------------------------------------------------------------------------------------------------------

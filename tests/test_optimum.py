@@ -73,7 +73,7 @@ def test_one_graph_is_solved_as_in_any_batch() -> None:
 
 
 def fewest_flips(adjacency: np.ndarray) -> float:
-    """The optimum under the ASD rule from counts alone: over all numbers of flipped pairs of each of the three kinds."""
+    """The optimum under the ASD rule from counts alone: over all numbers of flips of each of the three kinds."""
     present, absent = np.zeros(3, dtype=int), np.zeros(3, dtype=int)
     for u, v in combinations(range(116), 2):
         in_s1, in_s2 = {u, v} <= set(ASD_S1), {u, v} <= set(ASD_S2)

@@ -31,7 +31,9 @@ def both(graphs: GraphBatch) -> tuple[ReleasedRSGGCE, plain.PlainReleased]:
     fast = ReleasedRSGGCE(epochs=EPOCHS, generator_lr=1e-2, discriminator_lr=1e-2)
     start = {name: weight * 0.01 for name, weight in initial_weights(n, 8, 2, seed).items()}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rsgg.released.initial_weights", lambda *_: {name: weight.clone() for name, weight in start.items()})
+        patch.setattr(
+            "rsgg.released.initial_weights", lambda *_: {name: weight.clone() for name, weight in start.items()}
+        )
         fast.fit(graphs, TreeCyclesOracle(), seed=seed)
     noise = Noise.drawn(EPOCHS, 2, n, seed)
     slow = plain.PlainReleased(

@@ -110,7 +110,9 @@ def test_gradients_reach_every_trained_parameter(data: Dataset) -> None:
     classes = data.oracle.predict(graphs)
     own = classes == 1
     explainer.mean_, explainer.std_ = torch.zeros(9), torch.ones(9)
-    task = Task(1, graphs.select(own), explainer._features(graphs.select(own)), graphs.select(~own), CountingOracle(data.oracle))
+    task = Task(
+        1, graphs.select(own), explainer._features(graphs.select(own)), graphs.select(~own), CountingOracle(data.oracle)
+    )
     training = _Training(task, explainer._recipe(), 0, "cpu")
     for network in (training.generator, training.discriminator):
         for parameter in network.parameters():

@@ -1,4 +1,4 @@
-"""Algorithm 1: the samplers' laws against closed forms, and the batched scan against a sequential reading of the text."""
+"""Algorithm 1: the samplers' laws against closed forms, and the batched scan against a run by hand."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def has_cycle(edges: list[tuple[int, int]]) -> bool:
 
 
 def sequential(graph: Graph, coins: np.ndarray, visit: list[tuple[int, int]], c: int, letter: bool) -> tuple[bool, int]:
-    """Algorithm 1 as a person would run it by hand, given the coins and the order in which missing pairs are visited."""
+    """Algorithm 1 as a person would run it by hand, given the coins and the order of the missing pairs."""
     current = [(u, v) for u, v in graph.edges() if coins[u, v]]
     asked = 0
 
@@ -172,14 +172,19 @@ def test_bernoulli_agrees_with_a_sequential_run(reading: str) -> None:
 
 
 def test_the_letter_of_algorithm_1_can_hide_a_flip_for_good() -> None:
-    """A triangle cut by the first phase flips at once in the text's reading; a first pair that closes it again hides it."""
+    """A triangle cut by the first phase flips at once in the text's reading; with no missing pair the letter never asks."""
     graph = GraphBatch.of([cycle_with_tail(3, 3)])
     scores = torch.zeros(1, 3, 3)
     scores[0, 0, 1] = scores[0, 1, 2] = 1.0  # keep two edges, drop the third; nothing is missing, so no guarded check
-    arguments = dict(order=ExistingThenMissing(), sampler=sampler_named("bernoulli"), iterations=500)
+    arguments = {"order": ExistingThenMissing(), "sampler": sampler_named("bernoulli"), "iterations": 500}
     text, letter = (
         partial_order_sampling(
-            graph, scores, torch.tensor([1]), CountingOracle(TreeCyclesOracle()), reading=reading, **arguments  # type: ignore[arg-type]
+            graph,
+            scores,
+            torch.tensor([1]),
+            CountingOracle(TreeCyclesOracle()),
+            reading=reading,
+            **arguments,  # type: ignore[arg-type]
         )[0]
         for reading in ("text", "letter")
     )

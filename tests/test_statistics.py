@@ -23,7 +23,7 @@ from rsgg.statistics import (
 RNG = np.random.default_rng(12345)
 
 
-def coverage(draw, interval, truth, runs=1000):
+def coverage(draw, interval, truth, runs=800):
     inside = 0
     for _ in range(runs):
         low, high = interval(draw())
@@ -60,8 +60,8 @@ def test_clusters_cover_where_independent_instances_do_not():
     def draw():  # every fold has a model of its own, good or bad for all of its instances
         return rng.normal(size=10)[fold] + rng.normal(size=500)
 
-    clustered = coverage(draw, lambda x: bootstrap_interval(x, clusters=fold, resamples=500), 0.0, runs=400)
-    independent = coverage(draw, lambda x: bootstrap_interval(x, resamples=500), 0.0, runs=100)
+    clustered = coverage(draw, lambda x: bootstrap_interval(x, clusters=fold, resamples=500), 0.0, runs=300)
+    independent = coverage(draw, lambda x: bootstrap_interval(x, resamples=200), 0.0, runs=50)
     assert clustered > 0.91 > 0.6 > independent
 
 
@@ -104,14 +104,14 @@ def test_fold_means_are_the_means_of_the_folds(pairs):
 
 def test_a_further_mean_falls_into_the_prediction_interval_95_percent_of_the_time():
     rng = np.random.default_rng(3)
-    x, further = rng.normal(size=(4000, 6)), rng.normal(size=4000)
+    x, further = rng.normal(size=(3000, 6)), rng.normal(size=3000)
     inside = [low <= y <= high for (low, high), y in zip(map(prediction_interval, x), further, strict=True)]
     assert 0.937 <= np.mean(inside) <= 0.963
 
 
 def test_ten_further_folds_fall_into_the_interval_from_folds_95_percent_of_the_time():
     rng = np.random.default_rng(4)
-    x, further = rng.normal(size=(4000, 5)), rng.normal(size=(4000, 10)).mean(1)
+    x, further = rng.normal(size=(3000, 5)), rng.normal(size=(3000, 10)).mean(1)
     inside = [low <= y <= high for (low, high), y in zip(map(prediction_interval_from_folds, x), further, strict=True)]
     assert 0.937 <= np.mean(inside) <= 0.963
 
@@ -120,6 +120,11 @@ def test_ten_folds_give_the_declared_half_width():
     x = RNG.normal(size=10)
     low, high = prediction_interval_from_folds(x)
     assert (high - low) / 2 == pytest.approx(2.262157 * x.std(ddof=1) * np.sqrt(2 / 10), rel=1e-6)
+
+
+def test_replicates_give_the_declared_half_width():
+    low, high = prediction_interval([1.0, 2.0, 3.0])  # mean 2, sd 1
+    assert (low, high) == pytest.approx((2 - 4.302653 * np.sqrt(4 / 3), 2 + 4.302653 * np.sqrt(4 / 3)), rel=1e-6)
 
 
 def test_one_mean_predicts_nothing():
@@ -152,11 +157,19 @@ def test_wilcoxon_and_rank_biserial_by_enumerating_signs(sizes, data):
         return abs(sum(sign * rank for sign, rank in zip(s, ranks, strict=True)))
 
     everything = list(itertools.product([-1, 1], repeat=len(sizes)))
+    assert paired_wilcoxon(differences, [0.0] * len(sizes)) == pytest.approx(stats.wilcoxon(differences).pvalue)
     exact_p = sum(balance(s) >= balance(signs) for s in everything) / len(everything)
     zeros = [0.0] * len(sizes)
     assert paired_wilcoxon(differences, zeros) == pytest.approx(exact_p, abs=1e-9)
     expected = sum(s * r for s, r in zip(signs, ranks, strict=True)) / sum(ranks)
     assert rank_biserial(differences, zeros) == pytest.approx(expected, abs=1e-9)
+
+
+def test_many_pairs_are_scipys_and_few_with_ties_are_exact():
+    x = RNG.normal(size=60)
+    assert paired_wilcoxon(x, np.zeros(60)) == pytest.approx(stats.wilcoxon(x).pvalue)
+    assert paired_wilcoxon([1] * 5, [0] * 5) == pytest.approx(2 / 2**5)  # the sign test
+    assert paired_wilcoxon([1, 1, 1, -1], [0] * 4) == pytest.approx(2 * 5 / 2**4)
 
 
 def test_pairs_that_agree_decide_nothing():

@@ -79,6 +79,8 @@ class Dataset:
 class DatasetSpec(Protocol):
     """Which data set is meant: a frozen, hashable object of declared names and values."""
 
+    def __hash__(self) -> int: ...
+
     @property
     def name(self) -> str: ...
 

@@ -1,0 +1,317 @@
+"""Oracles against NetworkX and plain loops, relaxations on binary and soft graphs, and the only place that counts."""
+
+from itertools import combinations
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from torch_geometric.nn import GCNConv, global_add_pool
+
+from rsgg.data import ASD
+from rsgg.errors import BudgetExhausted, OracleError
+from rsgg.graph import Graph, GraphBatch
+from rsgg.oracle import (
+    ASD_S1,
+    ASD_S2,
+    ASDOracle,
+    CountingOracle,
+    Oracle,
+    PyGOracle,
+    TreeCyclesOracle,
+    n_components,
+)
+from tests.graphs import all_graphs, gnp_graphs, has_cycle, needs_asd, tree, unicyclic
+
+# -- Tree-Cycles -----------------------------------------------------------------------------------------
+
+
+def test_cycles_are_those_that_networkx_finds() -> None:
+    graphs = gnp_graphs(3000, sizes=(1, 2, 3, 5, 8, 13, 20))
+    batch = GraphBatch.of(graphs)
+    found = [has_cycle(graph) for graph in graphs]
+    assert 300 < sum(found) < 2700
+    assert TreeCyclesOracle().predict(batch).tolist() == found
+    components = n_components(torch.triu(batch.adjacency > 0, 1)) - (batch.n_nodes - batch.sizes)
+    assert components.tolist() == [nx.number_connected_components(graph) for graph in graphs]
+
+
+def test_multiplicities_and_self_loops_make_no_cycle() -> None:
+    path = nx.to_numpy_array(nx.path_graph(4)).astype(np.uint8)
+    odd = Graph.unchecked(2 * path + np.eye(4, dtype=np.uint8))
+    assert TreeCyclesOracle().predict(GraphBatch.of(odd)).tolist() == [0]
+
+
+def test_cycle_relaxation_is_exact_on_every_small_graph() -> None:
+    for n in (3, 4, 5):
+        adjacency = torch.from_numpy(all_graphs(n))
+        classes = TreeCyclesOracle().predict(GraphBatch(adjacency, torch.full((len(adjacency),), n)))
+        relaxed = TreeCyclesOracle().relaxed(adjacency.double())
+        assert torch.equal(relaxed[:, 1], classes.double())
+        assert torch.equal(relaxed[:, 0], 1 - classes.double())
+
+
+def test_cycle_relaxation_is_exact_on_large_graphs_and_under_padding() -> None:
+    graphs = [unicyclic(40, 5, 1), tree(60, 2), unicyclic(60, 30, 3), nx.path_graph(60), nx.cycle_graph(60), tree(3)]
+    batch = GraphBatch.of(graphs + gnp_graphs(60, sizes=(12, 25)))
+    relaxed = TreeCyclesOracle().relaxed(batch.adjacency.double())[:, 1]
+    assert torch.equal(relaxed, TreeCyclesOracle().predict(batch).double())
+
+
+def soft(batch: GraphBatch, seed: int = 0) -> Tensor:
+    """Every pair somewhere inside (0, 1), symmetric."""
+    noise = torch.rand(batch.adjacency.shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    upper = torch.triu(0.8 * batch.adjacency + 0.2 * noise, 1)
+    return (upper + upper.transpose(1, 2)).requires_grad_()
+
+
+def test_cycle_relaxation_has_finite_gradients_that_are_derivatives() -> None:
+    batch = GraphBatch.of(gnp_graphs(20, sizes=(9,)))
+    adjacency = soft(batch)
+    TreeCyclesOracle().relaxed(adjacency)[:, 1].log().sum().backward()
+    assert adjacency.grad is not None and torch.isfinite(adjacency.grad).all() and (adjacency.grad != 0).any()
+    small = soft(GraphBatch.of(gnp_graphs(3, sizes=(5,))), 1)
+    assert torch.autograd.gradcheck(lambda a: TreeCyclesOracle().relaxed(a), (small,))
+    binary = batch.adjacency.double().requires_grad_()
+    TreeCyclesOracle().relaxed(binary)[:, 1].sum().backward()
+    assert binary.grad is not None and torch.isfinite(binary.grad).all()
+
+
+def test_a_heavier_cycle_is_more_probable_and_a_tree_never() -> None:
+    cycle = torch.from_numpy(nx.to_numpy_array(nx.cycle_graph(5)))
+    weights = torch.linspace(0, 1, 11)[:, None, None].double()
+    probability = TreeCyclesOracle().relaxed(weights * cycle)[:, 1]
+    assert (probability.diff() > 0).all() and probability[0] == 0 and probability[-1] == 1
+
+
+# -- ASD -------------------------------------------------------------------------------------------------
+
+
+def asd_rule(adjacency: np.ndarray) -> int:
+    a = sum(int(adjacency[u, v]) for u, v in combinations(ASD_S1, 2))
+    b = sum(int(adjacency[u, v]) for u, v in combinations(ASD_S2, 2))
+    return int(3.2844839747590915 - 0.181742414867891 * a + 0.04327200353999672 * b > 0)
+
+
+def test_asd_rule_counts_edges_inside_two_sets() -> None:
+    rng = np.random.default_rng(0)
+    graphs = [nx.gnp_random_graph(116, p, seed=i) for i, p in enumerate(rng.uniform(0, 0.3, 60))]
+    batch, oracle = GraphBatch.of(graphs), ASDOracle()
+    expected = [asd_rule(graph.adjacency) for graph in batch]
+    assert 5 < sum(expected) < 55 and oracle.predict(batch).tolist() == expected
+    doubled = GraphBatch(batch.adjacency * 2, batch.sizes)
+    assert oracle.predict(doubled).tolist() == [asd_rule(2 * graph.adjacency) for graph in batch]
+    relaxed = oracle.relaxed(batch.adjacency.double())
+    assert (relaxed[:, 1] > 0.5).long().tolist() == expected and torch.allclose(relaxed.sum(1), torch.ones(60).double())
+
+
+def test_asd_relaxation_is_differentiable_and_the_empty_graph_is_class_1() -> None:
+    adjacency = torch.full((2, 116, 116), 0.01, dtype=torch.float64, requires_grad=True)
+    ASDOracle().relaxed(adjacency)[:, 1].sum().backward()
+    assert adjacency.grad is not None and torch.isfinite(adjacency.grad).all()
+    assert int((adjacency.grad[0] != 0).sum()) == 2 * 380  # pairs inside S1 or S2, both directions
+    assert ASDOracle().predict(GraphBatch.of(nx.empty_graph(116))).tolist() == [1]
+
+
+def test_asd_rule_is_only_defined_for_its_regions() -> None:
+    with pytest.raises(OracleError, match="116 brain regions; it was given graphs of 5 nodes"):
+        ASDOracle().predict(GraphBatch.of(tree(5)))
+
+
+@needs_asd
+def test_asd_confusion_is_the_published_one() -> None:
+    dataset = ASD().load()
+    pairs = list(zip(dataset.labels.tolist(), dataset.oracle.predict(dataset.graphs).tolist(), strict=True))
+    assert [[pairs.count((y, p)) for p in (0, 1)] for y in (0, 1)] == [[38, 14], [9, 40]]
+
+
+# -- PyG models ------------------------------------------------------------------------------------------
+
+
+class SmallGCN(nn.Module):
+    def __init__(self, width: int = 2, classes: int = 3) -> None:
+        super().__init__()
+        self.first, self.second, self.head = GCNConv(width, 8), GCNConv(8, 8), nn.Linear(8, classes)
+        self.dropout = nn.Dropout(0.5)
+
+    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        x = self.first(x, edge_index, edge_weight).tanh()
+        x = self.second(self.dropout(x), edge_index, edge_weight).tanh()
+        return self.head(global_add_pool(x, batch))
+
+
+def featured(sizes: tuple[int, ...] = (5, 9), width: int = 2) -> GraphBatch:
+    rng = np.random.default_rng(0)
+    graphs = gnp_graphs(12, sizes=sizes)
+    return GraphBatch.of([Graph(nx.to_numpy_array(g), rng.normal(size=(len(g), width))) for g in graphs])
+
+
+def test_a_pyg_model_sees_each_graph_without_padding() -> None:
+    torch.manual_seed(0)
+    model = SmallGCN()
+    batch, oracle = featured(), PyGOracle(model, 3)
+    assert not model.training  # dropout would make answers random
+    alone = []
+    for graph in batch:
+        data = graph.to_pyg()
+        alone.append(int(model(data.x, data.edge_index, torch.zeros(graph.n_nodes, dtype=torch.long)).argmax()))
+    assert oracle.predict(batch).tolist() == alone and len(set(alone)) > 1
+    assert oracle.predict(batch).dtype == torch.int64 and oracle.n_classes == 3
+
+
+def test_a_pyg_model_with_edge_weights_is_its_own_relaxation() -> None:
+    torch.manual_seed(1)
+    batch, oracle = featured(sizes=(7,)), PyGOracle(SmallGCN(), 3, edge_weights=True)
+    relaxed = oracle.relaxed(batch.adjacency.float(), batch.features)
+    assert relaxed.argmax(1).tolist() == oracle.predict(batch).tolist()
+    assert torch.allclose(relaxed.sum(1), torch.ones(len(batch)))
+    adjacency = soft(batch).detach().float().requires_grad_()
+    oracle.relaxed(adjacency, batch.features)[:, 0].sum().backward()
+    assert adjacency.grad is not None and torch.isfinite(adjacency.grad).all() and (adjacency.grad != 0).any()
+
+
+def test_a_pyg_model_without_features_sees_ones() -> None:
+    torch.manual_seed(2)
+    oracle = PyGOracle(SmallGCN(width=1), 3)
+    graphs = gnp_graphs(6)
+    ones = [Graph(nx.to_numpy_array(g), np.ones((len(g), 1))) for g in graphs]
+    assert torch.equal(oracle.predict(GraphBatch.of(graphs)), oracle.predict(GraphBatch.of(ones)))
+
+
+def test_an_oracle_without_relaxation_says_so() -> None:
+    with pytest.raises(OracleError, match="'pyg' has no differentiable relaxation"):
+        PyGOracle(SmallGCN()).relaxed(torch.zeros(1, 3, 3))
+
+
+# -- counting --------------------------------------------------------------------------------------------
+
+
+class Scripted(Oracle):
+    """Answers 1 where the first pair is an edge: the script of a test is written into the graphs."""
+
+    name = "scripted"
+
+    def predict(self, graphs: GraphBatch) -> Tensor:
+        return graphs.adjacency[:, 0, 1].long()
+
+    def relaxed(self, adjacency: Tensor, features: Tensor | None = None) -> Tensor:
+        return torch.zeros(len(adjacency), 2)
+
+
+def script(flips: list[bool]) -> GraphBatch:
+    adjacency = torch.zeros(len(flips), 2, 2, dtype=torch.uint8)
+    adjacency[:, 0, 1] = adjacency[:, 1, 0] = torch.tensor(flips, dtype=torch.uint8)
+    return GraphBatch(adjacency, torch.full((len(flips),), 2))
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.lists(st.booleans(), min_size=1, max_size=6), min_size=1, max_size=5),
+    st.one_of(st.none(), st.integers(0, 7)),
+    st.lists(st.integers(0, 3), min_size=5, max_size=5),
+)
+def test_first_flip_charges_what_a_sequential_run_would_ask(
+    flips: list[list[bool]], budget: int | None, spent: list[int]
+) -> None:
+    counted = CountingOracle(Scripted(), budget)
+    expected_calls, expected_first = [], []
+    for i, mine in enumerate(flips):  # the sequential run: ask, stop at the first flip or at the end of the money
+        calls = spent[i] if budget is None else min(spent[i], budget)
+        counted.predict(script([False] * calls), torch.full((calls,), i))
+        first = [False] * len(mine)
+        for position, flip in enumerate(mine):
+            if budget is not None and calls >= budget:
+                break
+            calls += 1
+            if flip:
+                first[position] = True
+                break
+        expected_calls.append(calls)
+        expected_first += first
+    owner = torch.repeat_interleave(torch.arange(len(flips)), torch.tensor([len(mine) for mine in flips]))
+    everything = [flip for mine in flips for flip in mine]
+    found = counted.first_flip(script(everything), owner, torch.zeros(len(everything), dtype=torch.long))
+    assert found.tolist() == expected_first
+    assert [counted.calls_of(i) for i in range(len(flips))] == expected_calls
+    assert counted.calls == sum(expected_calls) <= counted.evaluated
+    for i, calls in enumerate(expected_calls):
+        assert counted.exhausted(i) == (budget is not None and calls >= budget)
+
+
+def test_every_graph_scored_is_a_call_of_its_owner() -> None:
+    counted = CountingOracle(Scripted())
+    assert counted.predict(script([True, False, True])).tolist() == [1, 0, 1]
+    counted.predict(script([True] * 4), torch.tensor([2, 0, 2, 2]))
+    counted.relaxed(torch.zeros(5, 2, 2), None, torch.tensor([0, 0, 0, 1, 1]))
+    counted.relaxed(torch.zeros(7, 2, 2))
+    assert (counted.calls, counted.evaluated) == (19, 19)
+    assert [counted.calls_of(i) for i in range(4)] == [4, 2, 3, 0]
+    counted.forget_owners()
+    assert counted.calls == 19 and counted.calls_of(0) == 0
+
+
+@pytest.mark.parametrize("ask", ["predict", "relaxed"])
+def test_beyond_the_budget_nothing_is_answered_and_nothing_charged(ask: str) -> None:
+    counted = CountingOracle(Scripted(), 2)
+
+    def question(owner: list[int]) -> None:
+        graphs = script([False] * len(owner))
+        if ask == "predict":
+            counted.predict(graphs, torch.tensor(owner))
+        else:
+            counted.relaxed(graphs.adjacency.float(), None, torch.tensor(owner))
+
+    question([0, 1, 1])
+    with pytest.raises(BudgetExhausted, match="budget of 2 oracle calls"):
+        question([0, 1])
+    assert [counted.calls_of(i) for i in (0, 1)] == [1, 2] and counted.evaluated == 3
+    question([0, 2])
+    assert counted.exhausted(0) and not counted.exhausted(2)
+
+
+def test_a_budget_cannot_be_negative() -> None:
+    with pytest.raises(OracleError, match="budget is -1"):
+        CountingOracle(Scripted(), -1)
+
+
+class Misbehaving(Oracle):
+    name = "misbehaving"
+
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+
+    def predict(self, graphs: GraphBatch) -> Tensor:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer  # type: ignore[return-value]
+
+    def relaxed(self, adjacency: Tensor, features: Tensor | None = None) -> Tensor:
+        return adjacency @ torch.zeros(99)
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (ValueError("no GPU"), "'misbehaving' failed on a batch of 2 graphs: no GPU"),
+        (OracleError("as it was said"), "^as it was said$"),
+        (torch.zeros(3, dtype=torch.long), r"per graph \(2\); it returned shape \(3,\)"),
+        (torch.zeros(2, 2, dtype=torch.long), r"it returned shape \(2, 2\)"),
+        (torch.zeros(2), "it returned shape .*float32"),
+        ([0, 1], "it returned list"),
+        (None, "it returned NoneType"),
+    ],
+)
+def test_oracles_that_misbehave_are_told_apart(answer: object, sentence: str) -> None:
+    counted = CountingOracle(Misbehaving(answer))
+    with pytest.raises(OracleError, match=sentence):
+        counted.predict(script([True, False]))
+    with pytest.raises(OracleError, match=sentence):
+        counted.first_flip(script([True, False]), torch.tensor([0, 0]), torch.zeros(2))
+
+
+def test_a_relaxation_that_fails_is_an_oracle_error() -> None:
+    with pytest.raises(OracleError, match="relaxation of the oracle 'misbehaving' failed"):
+        CountingOracle(Misbehaving(None)).relaxed(torch.zeros(2, 3, 3))
