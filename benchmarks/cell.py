@@ -49,6 +49,7 @@ class Cell:
                 "name": method.name,
                 "variant": method.variant,
                 "revision": method.revision,
+                "same_start": method.same_start,
                 "hyperparameters": _without_device(declared(method.build().hyperparameters())),
             },
             "fold": self.fold,
@@ -74,7 +75,8 @@ class Cell:
 
     def seed_for(self, purpose: str) -> int:
         """The seed of one purpose ("fit" or "explain") in this cell."""
-        return seed_for(purpose, self.dataset.name, self.method.name, self.method.variant, self.fold, self.seed)
+        fold = "any" if purpose == "fit" and self.method.same_start else self.fold
+        return seed_for(purpose, self.dataset.name, self.method.name, self.method.variant, fold, self.seed)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Cell) and self.key == other.key

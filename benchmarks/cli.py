@@ -168,6 +168,11 @@ def main(arguments: Sequence[str] | None = None, *, script: str = "") -> int:
     return 2
 
 
+def script(name: str) -> None:
+    """What `python benchmarks/<name>.py` does."""
+    sys.exit(main(script=name))
+
+
 def program() -> None:
     """The command `rsgg`, where the package is installed."""
     sys.exit(main())

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 import pandas as pd
-import typer
 from rich.console import Console
 from rich.table import Table
 from scipy.sparse.csgraph import shortest_path
@@ -21,7 +19,7 @@ from scipy.sparse.csgraph import shortest_path
 from benchmarks.options import RESULTS
 from benchmarks.store import write_whole
 from rsgg.data import ASD, Dataset, DatasetSpec, TreeCycles
-from rsgg.errors import DataError, RSGGError
+from rsgg.errors import DataError
 
 TITLES = {"tree-cycles": "Tree-Cycles", "asd": "ASD"}
 LAST_DIGIT = 0.0005
@@ -149,20 +147,7 @@ def run(out: Path, data_dir: Path | None) -> None:
     write_whole(out / "datasets.csv", lambda file: rows.to_csv(file, index=False))
 
 
-def main(
-    out: Annotated[Path, typer.Option(help="Folder for datasets.csv.")] = RESULTS / "local",
-    data_dir: Annotated[
-        Path | None,
-        typer.Option(envvar="RSGG_DATA_DIR", help="Folder that holds the data sets; else they are downloaded."),
-    ] = None,
-) -> None:
-    """Describe the data sets as the appendix does, measured beside printed. Example: python benchmarks/datasets.py"""
-    try:
-        run(out, data_dir)
-    except RSGGError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(2) from error
-
-
 if __name__ == "__main__":
-    typer.run(main)
+    from benchmarks.cli import script
+
+    script("datasets")

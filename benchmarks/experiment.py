@@ -11,7 +11,6 @@ Exit codes: 0 all is well, 1 a method failed, 2 something is missing or wrong th
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,10 +27,9 @@ from benchmarks.cell import Cell
 from benchmarks.options import RunOptions
 from benchmarks.progress import Durations, Progress, in_words
 from benchmarks.runner import Report, known_outcome, run_cells
+from benchmarks.show import terminal
 from benchmarks.store import Store
 from rsgg.errors import UsageError
-
-FILE_WIDTH = 160
 
 
 class Experiment(Protocol):
@@ -54,7 +52,7 @@ def run(experiment: object, options: RunOptions) -> int:
     if options.dry_run:
         dry_run(cells, store, options)
         return 0
-    out, err = stdout_console(), Console(stderr=True)
+    out, err = terminal(), Console(stderr=True)
     report = Report()
     live_table = module.live_table if out.is_terminal else None
     try:
@@ -79,11 +77,6 @@ def run(experiment: object, options: RunOptions) -> int:
     reasons = {outcome.cell.key: outcome.reason for outcome in report.outcomes if outcome.reason}
     out.print(module.render(store.ledger(cells), cells, options.results, store=store, reasons=reasons))
     return _say_failures(report, store)
-
-
-def stdout_console() -> Console:
-    """The terminal as it is; a file gets lines wide enough for a table."""
-    return Console() if sys.stdout.isatty() or "COLUMNS" in os.environ else Console(width=FILE_WIDTH)
 
 
 def check_device(device: str) -> None:

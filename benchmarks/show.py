@@ -1,9 +1,11 @@
-"""Show a stored table at once: Markdown laid out for the terminal, CSV as it is. Computes nothing, imports nothing heavy."""
+"""Show a stored table at once: Markdown laid out for the terminal, or CSV. Computes nothing, imports nothing heavy."""
 
 from __future__ import annotations
 
 import csv
+import os
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -13,9 +15,9 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from benchmarks.options import FILE_WIDTH, RESULTS, ROOT, unknown, usage_error
+from benchmarks.options import RESULTS, ROOT, unknown, usage_error
 
-MARKS = {"**": "bold", "<u>": "underline"}
+FILE_WIDTH = 160
 MARKED = re.compile(r"\*\*(?P<bold>.+?)\*\*|<u>(?P<underline>.+?)</u>|(?P<plain>[^*<]+|.)")
 INTERVAL = re.compile(r" \[[^\]]*\]")
 
@@ -38,11 +40,8 @@ def show(what: str, folder: Path) -> None:
 
 
 def terminal() -> Console:
-    """The terminal as it is; a file gets lines wide enough for a table."""
-    console = Console()
-    if not console.is_terminal and "COLUMNS" not in console._environ:
-        console.width = FILE_WIDTH
-    return console
+    """Standard output: a terminal as it is; a file gets lines wide enough for a table."""
+    return Console() if sys.stdout.isatty() or "COLUMNS" in os.environ else Console(width=FILE_WIDTH)
 
 
 def _csv(path: Path) -> Table:
@@ -75,5 +74,6 @@ def _marked(cell: str) -> Text:
     """**best** and <u>second best</u> as bold and underlined."""
     text = Text()
     for part in MARKED.finditer(cell.replace("\\", "")):
-        text.append(part.group(), "") if part["plain"] else text.append(part[part.lastgroup], part.lastgroup)
+        style = part.lastgroup or "plain"
+        text.append(part[style], None if style == "plain" else style)
     return text

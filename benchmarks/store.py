@@ -219,7 +219,7 @@ def _damage_noticed() -> Iterator[None]:
     """A damaged file can make its reader raise anything at all; whatever it is, it means damage."""
     try:
         yield
-    except (Damaged, FileNotFoundError):
+    except (Damaged, FileNotFoundError, NotADirectoryError):
         raise
     except Exception as error:
         raise Damaged("is cut short or damaged") from error
@@ -295,7 +295,7 @@ class Store:
             if path not in self._checked or self._checked[path][0] != version:
                 self._checked[path] = version, _read_cell(path, cell.definition)
             return self._checked[path][1]
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return self._read_compacted(cell)
         except Damaged as damage:
             self.noticed.append(f"{self._shown(path)} {damage}; it is computed again.")
@@ -305,7 +305,7 @@ class Store:
         path = self.root / "ledger" / _compact_name(cell.definition)
         try:
             stored = self._cells_of(path).get(cell.key)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except Damaged as damage:
             stored = damage

@@ -29,10 +29,20 @@ from benchmarks.catalogue import Method
 from benchmarks.cell import Cell, canonical, cells_for, replicate
 from benchmarks.options import RunOptions
 from benchmarks.store import FORMAT, Store, provenance, write_whole
-from benchmarks.verdict import COMPARED_VARIANTS, LEVEL, MIN_REPLICATES, Measured, judge, printed, training_share
+from benchmarks.verdict import (
+    COMPARED_VARIANTS,
+    LEVEL,
+    MIN_FOLDS,
+    MIN_REPLICATES,
+    Measured,
+    judge,
+    printed,
+    training_share,
+)
 from rsgg.metrics import METRICS, per_instance
 from rsgg.statistics import (
     NOWHERE,
+    PAPER_FOLDS,
     Bounds,
     bootstrap_interval,
     holm,
@@ -56,7 +66,7 @@ MIN_CLUSTERS = 5  # with fewer folds the interval is bootstrapped over instances
 
 # -- What is run -------------------------------------------------------------------------------------------------
 
-REPLICATES = {("rsgg-ce", "released"): 10}
+REPLICATES = {("rsgg-ce", "released"): 20}
 REPLICATES_OF_VARIANT = {"control": 5, "search": 5}
 REPLICATES_WITHOUT_TRAINING = 10  # RSGG-CE with an untrained or uniform generator costs next to nothing
 
@@ -147,11 +157,11 @@ def _interval(metric: str, first: pd.DataFrame) -> Bounds:
 
 def _predicted(means: np.ndarray, replicate_means: np.ndarray) -> tuple[Bounds, str]:
     """Where a further 10-fold mean would fall, and what that is based on."""
-    if len(replicate_means) >= MIN_REPLICATES:
+    if len(means) < MIN_FOLDS:
+        return NOWHERE, f"{len(means)} folds were run"
+    if len(means) == PAPER_FOLDS and len(replicate_means) >= MIN_REPLICATES:
         return prediction_interval(replicate_means, level=LEVEL), f"{len(replicate_means)} replicates"
-    if len(means) >= 2:
-        return prediction_interval_from_folds(means, level=LEVEL), f"one replicate, {len(means)} fold means"
-    return NOWHERE, "a single fold"
+    return prediction_interval_from_folds(means, level=LEVEL), f"one replicate, {len(means)} fold means"
 
 
 # -- Paired comparisons --------------------------------------------------------------------------------------------
@@ -331,3 +341,9 @@ def _manifest(
         "experiments": {**manifest.get("experiments", {}), "table1": entry},
         "files": {**manifest.get("files", {}), **files},
     }  # fmt: skip
+
+
+if __name__ == "__main__":
+    from benchmarks.cli import script
+
+    script("table1")

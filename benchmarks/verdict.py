@@ -7,8 +7,9 @@ For each cell of Table 1 that the paper prints and we measured:
 - `order holds`: it lies outside, but with our value in its place the method keeps its rank among the printed methods.
 - `differs`: neither.
 
-Runtimes are never judged by an interval, since the hardware is another one; for them only the order can hold. Each
-verdict comes with its reason in words, made from the numbers.
+Runtimes are never judged by an interval, since the hardware is another one; for them only the order can hold. A run of
+fewer than `MIN_FOLDS` folds (a smoke run, say) is not judged at all: its interval would be so wide that it holds almost
+anything, and "reproduced" would mean nothing. Each verdict comes with its reason in words, made from the numbers.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ VERDICTS = (REPRODUCED, ORDER_HOLDS, DIFFERS)
 
 LEVEL = 0.95  # of the prediction interval
 ROUNDING = 0.5  # units of the last printed digit
-MIN_REPLICATES = 3  # with fewer, t quantiles are so large that the interval would hold almost anything
+MIN_FOLDS = 5  # with fewer, nothing is judged
+MIN_REPLICATES = (
+    3  # of ten folds each; with fewer, t quantiles are so large that the interval would hold almost anything
+)
 MACHINE_DEPENDENT = frozenset({"runtime"})
 COMPARED_VARIANTS = frozenset({"released", "faithful"})  # what the paper's rows are about; other variants are not in it
 
@@ -60,7 +64,7 @@ class Printed:
 
 @dataclass(frozen=True)
 class Measured:
-    """Our estimate, where a further 10-fold mean of ours would fall, and what that is based on."""
+    """Our estimate, where a further 10-fold mean of ours would fall (NaN: not known), and what that is based on."""
 
     mean: float
     predicted: Bounds
@@ -114,10 +118,12 @@ def rank(values: dict[str, float], method: str, *, higher_is_better: bool) -> in
 
 
 def judge(dataset: str, method: str, metric: str, measured: Measured) -> Verdict:
-    """The verdict on one printed cell; empty where the paper prints nothing or nothing was measured."""
+    """The verdict on one printed cell; empty where the paper prints nothing or too little was measured."""
     paper = printed(dataset, method, metric)
     if paper is None or math.isnan(measured.mean):
         return Verdict("", "")
+    if math.isnan(measured.predicted.low):
+        return Verdict("", f"not judged: {measured.basis}, and at least {MIN_FOLDS} folds are needed")
     if metric in MACHINE_DEPENDENT:
         finding = f"another machine ({measured.mean:.3g} s here, {paper.text} s printed), so no interval is applied"
     else:
@@ -130,8 +136,6 @@ def judge(dataset: str, method: str, metric: str, measured: Measured) -> Verdict
 
 def _against_interval(paper: Printed, measured: Measured) -> tuple[bool, str]:
     low, high = measured.predicted
-    if math.isnan(low):
-        return False, f"no prediction interval ({measured.basis}): {paper.text} printed, {measured.mean:.4g} measured"
     d = paper.decimals
     interval = f"our 95 % prediction interval [{low:.{d}f}, {high:.{d}f}] ({measured.basis})"
     slack = _SLACK * max(1.0, abs(paper.value))

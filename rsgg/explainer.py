@@ -12,7 +12,7 @@ import json
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -222,15 +222,23 @@ class Explainer(ABC):
     def save(self, path: str | Path) -> Path:
         """Write hyper-parameters (JSON) and learned tensors into one .npz file: no pickle, nothing executable."""
         path = Path(path).with_suffix(".npz")
-        header = json.dumps({"explainer": type(self).__name__, "hyperparameters": self.hyperparameters()})
+        values = {
+            name: value if _is_plain(value) else {"object": type(value).__name__}
+            for name, value in self.hyperparameters().items()
+        }
+        header = json.dumps({"explainer": type(self).__name__, "hyperparameters": values})
         arrays = {name: tensor.detach().cpu().numpy() for name, tensor in self._state().items()}
         with path.open("wb") as file:
             np.savez_compressed(file, __header__=np.array(header), **arrays)  # type: ignore[arg-type]
         return path
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read what `save` wrote. The class has to be the one that saved it."""
+    def load(cls, path: str | Path, **objects: Any) -> Self:
+        """Read what `save` wrote. The class has to be the one that saved it.
+
+        Hyper-parameters that are objects, such as a partial order of one's own, cannot be saved as numbers: where
+        they are not the default they have to be given again, as `order=MyOrder()`.
+        """
         with np.load(Path(path), allow_pickle=False) as archive:
             header = json.loads(str(archive["__header__"]))
             state = {name: torch.from_numpy(archive[name]) for name in archive.files if name != "__header__"}
@@ -238,18 +246,31 @@ class Explainer(ABC):
             raise RSGGError(
                 f"{path} holds a fitted {header['explainer']}, not a {cls.__name__}; load it with that class."
             )
-        known = {f.name: f for f in fields(cls)}
-        explainer = cls(
-            **{name: _as_saved(value, known[name].default) for name, value in header["hyperparameters"].items()}
-        )
+        explainer = cls(**{**_as_saved(cls, header["hyperparameters"], objects), **objects})
         explainer._restore(state)
         explainer._mark_fitted()
         return explainer
 
 
-def _as_saved(value: Any, default: Any) -> Any:
-    """JSON has no tuples; a hyper-parameter whose default is a tuple gets one back."""
-    return tuple(value) if isinstance(value, list) and (default is MISSING or isinstance(default, tuple)) else value
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(_is_plain(item) for item in value)
+    return value is None or isinstance(value, bool | int | float | str)
+
+
+def _as_saved(cls: type[Explainer], values: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Saved hyper-parameters as constructor arguments: lists that were tuples become tuples, objects the defaults."""
+    default = cls().hyperparameters()
+    arguments = {}
+    for name, value in values.items():
+        if isinstance(value, dict):
+            if name not in given and value["object"] != type(default[name]).__name__:
+                raise RSGGError(
+                    f"This {cls.__name__} was saved with {name} = {value['object']}; give it again with load({name}=…)."
+                )
+        else:
+            arguments[name] = tuple(value) if isinstance(value, list) and isinstance(default[name], tuple) else value
+    return arguments
 
 
 def _counting(oracle: Oracle) -> CountingOracle:

@@ -194,13 +194,13 @@ class Minimised(Explainer):
         return self.base.save(path)
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
+    def load(cls, path: str | Path, **objects: Any) -> Self:
         """Read the base that `save` wrote; its class has to be imported."""
         with np.load(Path(path), allow_pickle=False) as archive:
             name = json.loads(str(archive["__header__"]))["explainer"]
         for known in _subclasses(Explainer):  # type: ignore[type-abstract]
             if known.__name__ == name:
-                return cls(base=known.load(path))
+                return cls(base=known.load(path, **objects))
         raise RSGGError(f"{path} holds a fitted {name}, which is not known here; import its class first.")
 
 

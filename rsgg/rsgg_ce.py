@@ -18,7 +18,7 @@ Readings of the paper, where it leaves room:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
@@ -35,6 +35,7 @@ from rsgg.seeds import seed_for
 from rsgg.training import Outcome, Recipe, Task, build_generator, empty_generator, fit_class
 
 RATES = Choice((1e-4, 1e-3, 1e-2))
+ALGORITHM_2 = ExistingThenMissing()
 
 
 @dataclass(kw_only=True)
@@ -58,7 +59,7 @@ class RSGGCE(Explainer):
     layers: int = hyper(3, "layers")
     removals: float = hyper(1.0, "removals", doc="that an untrained generator makes per graph")
     additions: float = hyper(2.0, "additions", doc="that an untrained generator makes per graph")
-    order: PartialOrder = field(default_factory=ExistingThenMissing)
+    order: PartialOrder = hyper(ALGORITHM_2, "partial_order", doc="Algorithm 2, or one of your own")
     device: str = "cpu"
 
     capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, learns=True, generative=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from benchmarks.datasets import Measured, main, run
+from benchmarks.datasets import Measured, run
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_the_table_confirms_the_statistics_and_corrects_three_claims(tmp_path: P
 
 
 def test_without_asd_the_rest_is_still_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    main(tmp_path / "out", tmp_path)
+    run(tmp_path / "out", tmp_path)
     rows = pd.read_csv(tmp_path / "out" / "datasets.csv", dtype=str, keep_default_na=False)
     measured = rows["measured"] != ""
     assert set(rows["dataset"][measured]) == {"tree-cycles"}

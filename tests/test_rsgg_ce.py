@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -10,10 +12,11 @@ from torch import Tensor
 
 from rsgg.data.dataset import Dataset
 from rsgg.data.tree_cycles import TreeCycles
-from rsgg.errors import FitError, NotFittedError, UsageError
+from rsgg.errors import FitError, NotFittedError, RSGGError, UsageError
 from rsgg.graph import Graph, GraphBatch
 from rsgg.networks import Discriminator, Encoder, Generator
 from rsgg.oracle import CountingOracle, Oracle, TreeCyclesOracle
+from rsgg.partial_order import Within
 from rsgg.rsgg_ce import RSGGCE
 from rsgg.training import Task, _Training
 
@@ -141,7 +144,7 @@ def test_score_function_gradient_is_that_of_the_expected_reward() -> None:
     assert torch.allclose(estimate, exact[0], atol=4e-3)
 
 
-def test_save_and_load_give_the_same_explanations(data: Dataset, fitted: RSGGCE, tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_save_and_load_give_the_same_explanations(data: Dataset, fitted: RSGGCE, tmp_path: Path) -> None:
     path = fitted.save(tmp_path / "model")
     loaded = RSGGCE.load(path)
     test = data.graphs[120:]
@@ -149,6 +152,16 @@ def test_save_and_load_give_the_same_explanations(data: Dataset, fitted: RSGGCE,
         assert a.edits == b.edits and a.calls == b.calls
     with np.load(path, allow_pickle=False) as archive:  # would raise on anything that needs pickle
         assert all(archive[name] is not None for name in archive.files)
+
+
+def test_an_order_of_ones_own_has_to_be_given_again(data: Dataset, tmp_path: Path) -> None:
+    order = Within(torch.ones(16, 16, dtype=torch.bool))
+    path = (
+        RSGGCE(**{**RSGGCE.tiny().hyperparameters(), "order": order}).fit(data.graphs, data.oracle).save(tmp_path / "m")
+    )
+    with pytest.raises(RSGGError, match=r"saved with order = Within.*give it again"):
+        RSGGCE.load(path)
+    assert RSGGCE.load(path, order=order).order is order
 
 
 def test_three_classes_and_graphs_of_different_sizes() -> None:

@@ -169,6 +169,17 @@ def test_prediction_intervals_come_from_the_replicates(ledger, table):
     assert "10 fold means" in alone["reason"]
 
 
+def test_a_run_of_few_folds_reproduces_nothing(ledger):
+    """Two fold means have an interval that holds almost anything; inside it, "reproduced" would mean nothing."""
+    few = summarise(ledger[ledger["fold"] < 2], METHODS)
+    assert set(few["verdict"]) == {""} and few["pi_low"].isna().all()
+    assert (
+        few.loc[few["paper"] != "", "reason"] == "not judged: 2 folds were run, and at least 5 folds are needed"
+    ).all()
+    some = line(summarise(ledger[ledger["fold"] < 6], METHODS), "asd", "cf2", "released", "ged")
+    assert "one replicate, 6 fold means" in some["reason"]  # replicates of six folds say little about ten-fold means
+
+
 def test_an_unfinished_replicate_is_not_used_for_prediction(ledger):
     rows = ledger[ledger["method"] == "cf2"]
     cut = rows[(rows["seed"] < 3) | (rows["fold"] < 5)]

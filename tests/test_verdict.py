@@ -71,10 +71,10 @@ def test_runtime_is_never_reproduced():
     assert judge("tree-cycles", "cf2", "runtime", measured(0.001, 0.0, 1.0)).verdict == DIFFERS
 
 
-def test_without_an_interval_only_the_order_can_hold():
-    one_fold = Measured(0.9, NOWHERE, "a single fold")
-    verdict = judge("tree-cycles", "rsgg-ce", "correctness", one_fold)
-    assert verdict.verdict == ORDER_HOLDS and "a single fold" in verdict.reason
+@pytest.mark.parametrize("metric", ["correctness", "runtime"])
+def test_what_has_no_interval_is_not_judged(metric):
+    verdict = judge("tree-cycles", "rsgg-ce", metric, Measured(0.9, NOWHERE, "2 folds were run"))
+    assert verdict.verdict == "" and "not judged: 2 folds were run" in verdict.reason
 
 
 def test_where_nothing_is_printed_or_measured_there_is_no_verdict():
