@@ -125,9 +125,13 @@ CATALOGUE: tuple[Method, ...] = (
     ),
     # The released row again, without its training and without its generator.
     Method(
-        "released-untrained", "control", ReleasedRSGGCE, {"generator": "untrained"},
-        label="Released, untrained", same_start=True,
-    ),  # fmt: skip
+        "released-untrained",
+        "control",
+        ReleasedRSGGCE,
+        {"generator": "untrained"},
+        label="Released, untrained",
+        same_start=True,
+    ),
     Method("released-uniform", "control", ReleasedRSGGCE, {"generator": "uniform"}, label="Released, uniform"),
     Method("random-min", "search", RandomEditsMinimised, label="Random edits + min"),
     Method("two-sided", "search", TwoSided, label="Two-sided order"),

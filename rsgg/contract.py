@@ -8,13 +8,13 @@ its `tiny()` preset, an instance as it is configured.
 from __future__ import annotations
 
 import copy
-import json
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
+from types import NoneType
 
 import networkx as nx
 import numpy as np
@@ -232,10 +232,11 @@ def hyperparameters_are_declared(subject: Subject) -> None:
             "symbol" in f.metadata or f.name == "device" or not plain,
             f"{subject.name}.{f.name} is not declared with hyper(...); results depend on it, so it needs a symbol.",
         )
-    try:
-        json.dumps(explainer.hyperparameters())
-    except TypeError as error:
-        raise ContractViolation(f"The hyper-parameters of {subject.name} are not plain values: {error}") from error
+    for name, value in explainer.hyperparameters().items():
+        plain = isinstance(value, bool | int | float | str | tuple | list | NoneType) or is_dataclass(value)
+        _require(
+            plain, f"The hyper-parameters of {subject.name} are not plain values or dataclasses: {name} = {value!r}."
+        )
     for name, space in explainer.search_space().items():
         empty = not space.values if isinstance(space, Choice) else space.low >= space.high
         _require(not empty, f"The search space of {subject.name}.{name} is empty; give values or an interval.")

@@ -29,7 +29,7 @@ BAD = {
     "--nope": "No such option: --nope; see ./reproduce.sh --help.",
     "table1 extra": "Got unexpected extra argument(s) (extra); see ./reproduce.sh table1 --help.",
     "table1 --jbos 2": "--jobs",
-    "table1 --jobs": "requires an argument; see ./reproduce.sh table1 --help.",
+    "table1 --jobs": "Option '--jobs' requires an argument; see ./reproduce.sh --help.",
     "table1 --jobs 0": "greater than or equal to 1",
     "table1 --jobs -3": "greater than or equal to 1",
     "table1 --jobs two": "valid integer",

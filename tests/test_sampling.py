@@ -172,7 +172,7 @@ def test_bernoulli_agrees_with_a_sequential_run(reading: str) -> None:
 
 
 def test_the_letter_of_algorithm_1_can_hide_a_flip_for_good() -> None:
-    """A triangle cut by the first phase flips at once in the text's reading; with no missing pair the letter never asks."""
+    """A triangle cut in the first phase flips at once by the text; by the letter, with no missing pair, nobody asks."""
     graph = GraphBatch.of([cycle_with_tail(3, 3)])
     scores = torch.zeros(1, 3, 3)
     scores[0, 0, 1] = scores[0, 1, 2] = 1.0  # keep two edges, drop the third; nothing is missing, so no guarded check

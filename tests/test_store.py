@@ -70,7 +70,7 @@ def test_key_is_the_sha256_of_the_documented_json():
     text = (
         '{"dataset":{"name":"tree-cycles","parameters":{"max_cycle_nodes":4,"n_graphs":24,"n_nodes":10,'
         '"order":"generation","seed":0}},"fold":1,"folds":4,"k":1,"method":{"hyperparameters":{"flips":2},'
-        '"name":"draws","revision":1,"variant":"control"},"seed":0}'
+        '"name":"draws","revision":1,"same_start":false,"variant":"control"},"seed":0}'
     )
     assert CELL.key == hashlib.sha256(text.encode()).hexdigest()
 
