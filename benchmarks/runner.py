@@ -16,6 +16,7 @@ import signal
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -160,7 +161,9 @@ def _computed(cells: Sequence[Cell], jobs: int, data_dir: Path | None, device: s
         initargs=(os.getpid(),),
     )
     try:
-        yield from parallel(joblib.delayed(compute)(cell, data_dir, device) for cell in cells)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".* have been cancelled", UserWarning)  # a run that ends early knows it
+            yield from parallel(joblib.delayed(compute)(cell, data_dir, device) for cell in cells)
     except TerminatedWorkerError as error:
         raise RSGGError(
             "A worker was ended by the system, perhaps for want of memory; use fewer --jobs and give the same command "

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from rich.console import Group
 
-from benchmarks import catalogue
+from benchmarks import catalogue, collapse
 from benchmarks import table1_views as views
 from benchmarks.catalogue import Method
 from benchmarks.cell import Cell, canonical, cells_for, replicate
@@ -303,6 +303,10 @@ def render(
         "table1.md": views.markdown(layout, gaps),
         "table1.tex": views.latex(layout, gaps),
     }
+    if store is not None:
+        written["training.csv"] = _csv(
+            collapse.judge(store.history(expected), ledger.groupby("dataset")["n_edges"].mean())
+        )
     for name, text in written.items():
         _write(out / name, text)
     _write(out / "manifest.json", json.dumps(_manifest(out, written, expected, gaps, store), indent=2) + "\n")

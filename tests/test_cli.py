@@ -133,7 +133,10 @@ def test_a_smoke_run_is_small_and_keeps_to_itself():
     assert RunOptions(smoke=True, out=Path("here")).results == Path("here")
 
 
-def test_table1_computes_renders_and_goes_on_from_what_is_stored(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_table1_computes_renders_and_goes_on_from_what_is_stored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("COLUMNS", "200")
     line = f"table1 --smoke --methods empty,optimum --datasets tree-cycles --jobs 1 --out {tmp_path}".split()
     assert cli.main(line) == 0
     out, err = capsys.readouterr()

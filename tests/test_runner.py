@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from benchmarks.experiment import dry_run, run
 from benchmarks.options import RunOptions
 from benchmarks.progress import Durations, Progress, in_words
 from benchmarks.runner import Outcome, compute, run_cells
-from benchmarks.store import Damaged, Store, content_hash, fingerprint
+from benchmarks.store import Damaged, Store, StoreError, content_hash, fingerprint
 from rsgg.data import ASD, TreeCycles
 from rsgg.minimise import Minimised
 from rsgg.optimum import optimal_ged
@@ -154,6 +155,23 @@ def test_a_damaged_cell_is_computed_again_and_said_in_one_line(tmp_path: Path, c
     assert run(standins.experiment(wanted), RunOptions(out=tmp_path, jobs=1)) == 0
     assert capsys.readouterr().err.count("is cut short or damaged; it is computed again.") == 1
     assert fingerprints(tmp_path) == good
+
+
+def test_a_disk_that_fills_up_ends_the_run_and_its_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Whatever was stored before stays; nothing is said but the sentence."""
+    write, written = Store.write, []
+
+    def fails_at_the_third(self: Store, cell: Cell, *arguments: object, **options: object) -> object:
+        written.append(cell)
+        if len(written) == 3:
+            raise StoreError("Results cannot be written.")
+        return write(self, cell, *arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Store, "write", fails_at_the_third)
+    with warnings.catch_warnings(record=True) as said, pytest.raises(StoreError):
+        run_cells(cells(folds=range(6), of=6, seeds=(0, 1)), Store(tmp_path), jobs=2)
+    assert not said and len(fingerprints(tmp_path)) == 2
+    assert not [child for child in psutil.Process().children() if "LokyProcess" in " ".join(child.cmdline())]
 
 
 # -- What is measured -------------------------------------------------------------------------------------------

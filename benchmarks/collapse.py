@@ -1,0 +1,44 @@
+"""Did training collapse? A line per fit and class from the stored training curves, with the rule stated here.
+
+The paper shows that both losses settle and concludes that there is no mode collapse. Losses alone do not show it: a
+generator that proposes nothing, or the same graph whatever it draws, or everything at once, can have quiet losses too.
+Over the last tenth of the epochs a generator counts as collapsed if
+
+- fewer than half of its samples flip the oracle (it proposes nothing useful), or
+- two samples of the same graph differ in less than a twentieth of a pair on average (it is stochastic no more), or
+- it changes more edges than the graph has (it proposes everything).
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+MIN_FLIP_RATE, MIN_DIVERSITY = 0.5, 0.05
+LAST = 0.1  # share of the epochs that is looked at
+ROW = ["dataset", "method", "variant", "seed", "fold", "class"]
+CURVES = ["discriminator_loss", "generator_loss", "flip_rate", "edits", "diversity", "score_spread"]
+
+
+def judge(history: pd.DataFrame, edges: pd.Series) -> pd.DataFrame:
+    """One line per fit and class: the curves' last values, averaged, and whether and how the generator collapsed.
+
+    `edges` is the mean number of edges per data set. Curves without samples (the released code's) are not judged.
+    """
+    if history.empty:
+        return pd.DataFrame(columns=[*ROW, "epochs", *CURVES, "collapsed"])
+    length = history.groupby(ROW)["epoch"].transform("max") + 1
+    tail = history[history["epoch"] >= length * (1 - LAST)]
+    lines = tail.groupby(ROW, sort=False)[[name for name in CURVES if name in tail]].mean().reset_index()
+    lines.insert(len(ROW), "epochs", history.groupby(ROW, sort=False)["epoch"].max().to_numpy() + 1)
+    lines["collapsed"] = [_how(line, float(edges[line["dataset"]])) for line in lines.to_dict("records")]
+    return lines
+
+
+def _how(line: dict[str, float], edges: float) -> str:
+    if pd.isna(line.get("flip_rate")):
+        return ""
+    if line["flip_rate"] < MIN_FLIP_RATE:
+        return "proposes nothing that flips"
+    if line["diversity"] < MIN_DIVERSITY:
+        return "always proposes the same"
+    return "proposes everything" if line["edits"] > edges else "no"

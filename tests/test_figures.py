@@ -1,0 +1,52 @@
+"""Figures draw what is stored: positions equal the table's numbers, and missing rows are left out, not made up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+
+from figures import readme, tradeoff
+
+
+@pytest.fixture
+def table() -> pd.DataFrame:
+    rows = [
+        ("tree-cycles", "rsgg-ce", "faithful", "ged", 2.0),
+        ("tree-cycles", "rsgg-ce", "faithful", "correctness", 0.9),
+    ]
+    frame = pd.DataFrame(rows, columns=["dataset", "method", "variant", "metric", "mean"])
+    return frame.assign(ci_low=frame["mean"] * 0.9, ci_high=frame["mean"] * 1.1)
+
+
+def test_tradeoff_puts_rows_where_the_numbers_are(table: pd.DataFrame) -> None:
+    paper = pd.read_csv(tradeoff.PAPER / "table1.csv")
+    figure = tradeoff.draw(table, paper, "a test")
+    tree_cycles, asd = figure.axes
+    measured = [container.lines[0] for container in tree_cycles.containers]
+    assert [(float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in measured] == [(2.0, 0.9)]
+    assert not asd.containers
+    printed = {(float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in asd.lines}
+    assert printed == {(655.661, 0.463), (1479.114, 0.554), (3183.729, 0.529), (234.853, 0.603)}  # MEG has no ASD row
+    plt.close(figure)
+
+
+def test_tradeoff_says_what_is_missing(tmp_path: Path) -> None:
+    import typer
+    from typer.testing import CliRunner
+
+    app = typer.Typer()
+    app.command()(tradeoff.main)
+    result = CliRunner().invoke(app, ["--results", str(tmp_path)])
+    assert result.exit_code == 2 and "holds no table1.csv" in result.output
+
+
+def test_readme_block_has_the_printed_row_and_ours(table: pd.DataFrame) -> None:
+    paper = pd.read_csv(readme.PAPER / "table1.csv", dtype=str)
+    text = readme.block(table, paper)
+    assert "| *RSGG-CE, printed* | 0.885 | 11.000 |" in text
+    assert "| RSGG-CE, trained by Eq. 4 | 0.900 | 2.00 |" in text
+    written = readme.with_block(f"before {readme.BEGIN} old {readme.END} after", text)
+    assert written.startswith("before ") and written.endswith(" after") and " old " not in written
