@@ -124,6 +124,17 @@ def show(
     show_stored(what, out)
 
 
+@command("Turn your results into a reference: compact the cells, render the tables from them.", "publish")
+def publish(
+    source: Annotated[Path, typer.Option("--from", help="Folder of results.")] = RESULTS / "local",
+    out: Annotated[Path, typer.Option(help="Folder for the reference.")] = RESULTS / "reference",
+) -> None:
+    from benchmarks.publish import publish as publish_stored
+    from benchmarks.show import terminal
+
+    terminal().print(publish_stored(source, out))
+
+
 @command("Check stored results: all checksums, and metrics re-derived from the stored edits.", "verify --sample 50")
 def verify(
     sample: Annotated[int, typer.Option(min=0, help="Cells per folder whose metrics are re-derived.")] = 20,

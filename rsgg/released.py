@@ -81,25 +81,18 @@ class ReleasedRSGGCE(Explainer):
         shown = torch.stack((schedule.real, schedule.fake), 2).numpy()  # [steps, classes, 2]
         generated, factor = schedule.generated.numpy(), weigh.numpy()
         keep, drop, gauss = noise.encoder.numpy(), noise.discriminator.numpy(), noise.gaussian.numpy()
+        judged, fooled = np.empty((self.epochs, *factor.shape[1:], 2)), np.empty((self.epochs, *factor.shape[1:]))
         for step in range(self.epochs):
-            d_loss, gradient = discriminator_gradient(
+            judged[step], gradient = discriminator_gradient(
                 weights, smoothed[shown[step]], gauss[step], drop[step], factor[step]
             )
             for name, value in gradient.items():
                 weights[name] -= self.discriminator_lr * value
             own = generated[step]
-            g_loss, gradient = generator_gradient(weights, spread[own], smoothed[own], keep[step])
+            fooled[step], gradient = generator_gradient(weights, spread[own], smoothed[own], keep[step])
             for name, value in gradient.items():
                 weights[name] -= self.generator_lr * value
-            for c in range(len(own)):
-                self.history_.append(
-                    {
-                        "class": c,
-                        "epoch": step,
-                        "discriminator_loss": float(d_loss[c]),
-                        "generator_loss": float(g_loss[c]),
-                    }
-                )
+        self.history_ = _curves(_cross_entropy(judged, REAL_FAKE).mean(2) * factor, _cross_entropy(fooled, 1.0))
         self.weights_ = {name: torch.from_numpy(weight) for name, weight in weights.items()}
 
     def edge_probabilities(self, graphs: GraphBatch, classes: Tensor | None = None) -> Tensor:
@@ -166,12 +159,13 @@ def encode(weights: dict[str, Tensor], propagation: Tensor, features: Tensor) ->
 
 
 Arrays = dict[str, np.ndarray]
+REAL_FAKE = np.array([1.0, 0.0])  # the targets of D
 
 
 def discriminator_gradient(
     weights: Arrays, smoothed: np.ndarray, gaussian: np.ndarray, keep: np.ndarray, factor: np.ndarray
 ) -> tuple[np.ndarray, Arrays]:
-    """Loss of D on a real and a raw graph per class, and its gradient.
+    """D's scores of a real and a raw graph per class, and the gradient of its loss.
 
     D = sigmoid(linear(flatten(dropout(ReLU(GCN(X) + noise))))). `smoothed` is PX, [classes, 2, N, features]; the
     oracle's weights enter as one `factor` per class, because the released loss averages before it weighs. Written
@@ -181,11 +175,9 @@ def discriminator_gradient(
     hidden = np.maximum(before, 0) * keep
     linear = weights["linear"].reshape(len(factor), 1, *hidden.shape[2:])
     score = _sigmoid((hidden * linear).sum((2, 3)) + weights["linear_bias"][:, None])
-    target = np.array([1.0, 0.0])
-    loss = _cross_entropy(score, target).mean(1) * factor
-    error = _cross_entropy_gradient(score, target) * factor[:, None] / 2
+    error = _cross_entropy_gradient(score, REAL_FAKE) * factor[:, None] / 2
     back = error[:, :, None, None] * linear * keep * (before > 0)
-    return loss, {
+    return score, {
         "convolution": (smoothed.swapaxes(2, 3) @ back).sum(1),
         "convolution_bias": back.sum((1, 2)),
         "linear": (error[:, :, None, None] * hidden).sum(1).reshape(len(factor), -1),
@@ -196,7 +188,7 @@ def discriminator_gradient(
 def generator_gradient(
     weights: Arrays, spread: np.ndarray, smoothed: np.ndarray, keep: np.ndarray
 ) -> tuple[np.ndarray, Arrays]:
-    """Loss of G, -log D(X̂) with X̂ = X + Z repeated over the raw edges, and its gradient. A_g does not occur."""
+    """D's score of X̂ = X + Z repeated, over the raw edges, and the gradient of G's loss -log D(X̂). No A_g in it."""
     before = smoothed @ weights["encoder1"] + weights["encoder1_bias"][:, None]
     hidden = np.maximum(before, 0) * keep
     latent = np.tanh(spread @ (hidden @ weights["encoder2"]) + weights["encoder2_bias"][:, None])
@@ -210,12 +202,26 @@ def generator_gradient(
     back = back * (1 - latent**2)
     spread_back = spread.swapaxes(1, 2) @ back
     first = spread_back @ weights["encoder2"].swapaxes(1, 2) * keep * (before > 0)
-    return _cross_entropy(score, 1.0), {
+    return score, {
         "encoder1": smoothed.swapaxes(1, 2) @ first,
         "encoder1_bias": first.sum(1),
         "encoder2": hidden.swapaxes(1, 2) @ spread_back,
         "encoder2_bias": back.sum(1),
     }
+
+
+def _curves(d_loss: np.ndarray, g_loss: np.ndarray) -> list[dict[str, float]]:
+    """Losses [steps, classes] as rows, class by class."""
+    return [
+        {
+            "class": c,
+            "epoch": step,
+            "discriminator_loss": float(d_loss[step, c]),
+            "generator_loss": float(g_loss[step, c]),
+        }
+        for c in range(d_loss.shape[1])
+        for step in range(len(d_loss))
+    ]
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:

@@ -118,6 +118,7 @@ class PlainReleased:
         g_optimiser = torch.optim.SGD(generator.parameters(), lr=self.rate)
         bce = nn.BCELoss()
         for step in range(self.epochs):
+            assert not generator(other[(step - 1) % len(other)])[0].isnan().all()  # as released: did it diverge?
             real, fake = other[step % len(other)], own[2 * step % len(own)]
             weight = 1.0 if oracle(_graph(real)) != label else 0.0
             oracle(_graph(fake))
@@ -135,6 +136,7 @@ class PlainReleased:
             loss.backward()
             d_optimiser.step()
             generated = own[(2 * step + 1) % len(own)]
+            generator(fake)  # as released: for edge probabilities that nothing uses
             residual, _ = generator(generated, self.noise("encoder", step, label))
             loss = bce(discriminator(residual, generated.edge_index), torch.tensor(1.0, dtype=torch.float64))
             g_optimiser.zero_grad()
@@ -144,8 +146,8 @@ class PlainReleased:
     def probabilities(self, data: Data) -> Tensor:
         """A_g of the class-0 generator, nodes in the order of falling degree."""
         with torch.no_grad():
-            probabilities: Tensor = self.networks[0][0](data)[1]
-        return probabilities
+            of_every_class = [generator(data)[1] for generator, _ in self.networks]  # as released; one of them is used
+        return of_every_class[0]
 
     def explain(
         self, adjacency: np.ndarray, oracle: Callable[[nx.Graph], int], rng: torch.Generator, iterations: int = 500
