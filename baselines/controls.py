@@ -1,7 +1,7 @@
 """Controls: methods with nothing to learn (or next to nothing), which give the tables their scale.
 
 A row of Table 1 means little without them: the empty graph alone explains one of its rows, and random edits followed
-by `rsgg.minimise` reach the optimum of both data sets. Each control is a class of a few lines:
+by `rsgg.minimise` reach the optimum or all but reach it. Each control is a class of a few lines:
 
     Empty, Complete, Identity                constant answers; the first two never ask whether they are right
     RandomEdits, TwoSided                    random edits until the class changes, one by one or in doubling steps
@@ -189,7 +189,7 @@ class RandomEditsMinimised(Minimised):
 
 @dataclass(kw_only=True)
 class TwoSidedMinimised(Minimised):
-    """`TwoSided`, made minimal: the optimum on both data sets, with nothing learnt."""
+    """`TwoSided`, made minimal: the optimum on Tree-Cycles and all but the optimum on ASD, with nothing learnt."""
 
     base: Explainer = field(default_factory=TwoSided, metadata={"symbol": "base", "doc": "the two-sided order"})
 
