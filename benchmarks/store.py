@@ -435,21 +435,32 @@ def _in_order(stored: Stored) -> tuple[str, int, int]:
 
 
 def _write_compact(path: Path, cells: list[Stored]) -> None:
+    """What all cells say alike (versions, machine, hyper-parameters, …) is written once, as `shared`."""
+    definition, definitions = _factored([cell.metadata["definition"] for cell in cells])
+    shared, rest = _factored([{**cell.metadata, "definition": None} for cell in cells])
     layout = [
         {
-            "metadata": cell.metadata,
+            "metadata": {**own, "definition": own_definition},
             "rows": len(cell.table),
             "columns": cell.table.column_names,
             "history_rows": len(cell.history) if cell.history is not None else 0,
             "history_columns": cell.history.column_names if cell.history is not None else [],
         }
-        for cell in cells
+        for cell, own, own_definition in zip(cells, rest, definitions, strict=True)
     ]
-    meta = {"format": FORMAT, "cells": layout}
+    layout_shared, layout = _factored(layout)
+    meta = {"format": FORMAT, "shared": shared, "definition": definition, "layout": layout_shared, "cells": layout}
     curves = [cell.history for cell in cells if cell.history is not None]
     if curves:
         _write_parquet(_history_path(path), pa.concat_tables(curves, promote_options="default"), {"format": FORMAT})
     _write_parquet(path, pa.concat_tables([cell.table for cell in cells], promote_options="default"), meta)
+
+
+def _factored(records: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """What all records share, and what is left of each."""
+    first = records[0]
+    shared = {name: first[name] for name in first if all(record.get(name) == first[name] for record in records)}
+    return shared, [{name: value for name, value in record.items() if name not in shared} for record in records]
 
 
 def _read_compact(path: Path) -> dict[str, Stored | Damaged]:
@@ -461,7 +472,10 @@ def _read_compact(path: Path) -> dict[str, Stored | Damaged]:
         curves = None
         with suppress(FileNotFoundError):
             curves, _ = _read_parquet(_history_path(path))
-        for part in meta["cells"]:
+        for own in meta["cells"]:
+            part = {**meta["layout"], **own}
+            definition = {**meta["definition"], **part["metadata"].pop("definition")}
+            part["metadata"] = {**meta["shared"], **part["metadata"], "definition": definition}
             one = table.slice(row, part["rows"]).select(part["columns"])
             history = None
             if curves is not None and part["history_rows"]:

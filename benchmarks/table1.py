@@ -39,6 +39,7 @@ from benchmarks.verdict import (
     printed,
     training_share,
 )
+from rsgg.data.dataset import DatasetSpec
 from rsgg.metrics import METRICS, per_instance
 from rsgg.statistics import (
     NOWHERE,
@@ -71,8 +72,14 @@ REPLICATES_OF_VARIANT = {"control": 5, "search": 5}
 REPLICATES_WITHOUT_TRAINING = 10  # RSGG-CE with an untrained or uniform generator costs next to nothing
 
 
-def replicates(method: Method) -> int:
-    """How many replicates a row has: each draws generated data and folds anew, for the spread between them."""
+def replicates(dataset: DatasetSpec, method: Method) -> int:
+    """How many replicates a row has: each draws generated data and folds anew, for the spread between them.
+
+    A method without chance that learns nothing has one result on given data, however the folds are cut.
+    """
+    ability = method.build().capabilities
+    if ability.deterministic and not ability.learns and replicate(dataset, 1) == dataset:
+        return 1
     if method.hyperparameters.get("generator") in ("untrained", "uniform"):
         return REPLICATES_WITHOUT_TRAINING
     return REPLICATES.get((method.name, method.variant), REPLICATES_OF_VARIANT.get(method.variant, 1))
@@ -83,12 +90,12 @@ def cells(options: RunOptions) -> list[Cell]:
     first = cells_for(options)
     if options.seeds or options.smoke:
         return first
-    further = range(1, max((replicates(cell.method) for cell in first), default=1))
+    further = range(1, max((replicates(cell.dataset, cell.method) for cell in first), default=1))
     return first + [
         replace(cell, dataset=replicate(cell.dataset, seed), seed=seed)
         for seed in further
         for cell in first
-        if seed < replicates(cell.method)
+        if seed < replicates(cell.dataset, cell.method)
     ]
 
 

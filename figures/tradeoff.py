@@ -22,6 +22,13 @@ ROOT = Path(__file__).resolve().parent.parent
 REFERENCE, PAPER = ROOT / "results" / "reference", ROOT / "results" / "paper"
 TITLES = {"tree-cycles": "Tree-Cycles (28 nodes)", "asd": "ASD (116 brain regions)"}
 PRINTED = {"meg": "MEG", "cf2": "CF²", "clear": "CLEAR", "g-countergan": "G-CounteRGAN", "rsgg-ce": "RSGG-CE"}
+LABELS = {  # where a printed row's name stands: offset in points, horizontal and vertical alignment
+    "meg": ((0, 7), "center", "bottom"),
+    "cf2": ((-7, -3), "right", "center"),
+    "clear": ((0, 7), "center", "bottom"),
+    "g-countergan": ((0, -8), "center", "top"),
+    "rsgg-ce": ((0, -8), "center", "top"),
+}
 SHOWN = (  # method, variant, label, colour, marker
     ("rsgg-ce", "released", "RSGG-CE, released", style.ORANGE, "s"),
     ("rsgg-ce-untrained", "control", "RSGG-CE, untrained", style.SKY, "v"),
@@ -41,7 +48,7 @@ def draw(table: pd.DataFrame, paper: pd.DataFrame, source: str) -> Figure:
         _printed_rows(axis, paper[paper["dataset"] == dataset])
         _measured_rows(axis, table[table["dataset"] == dataset])
         axis.set(xscale="log", xlabel="GED, mean over all test graphs (log scale)", title=title, ylim=(-0.03, 1.05))
-        axis.margins(x=0.12)
+        axis.margins(x=0.16)
         axis.xaxis.set_minor_formatter("")
     axes[0].set_ylabel("Correctness")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
@@ -57,11 +64,9 @@ def _printed_rows(axis: Axes, paper: pd.DataFrame) -> None:
         x, y = values.loc[method, "ged"], values.loc[method, "correctness"]
         label = "printed in the paper's Table 1" if method == "rsgg-ce" else None
         axis.plot(x, y, "o", mfc="none", mec=style.RED, ms=8, label=label, zorder=2)
-        above = method in ("clear", "meg")
+        offset, ha, va = LABELS[method]
         axis.annotate(
-            name, (x, y), xytext=(0, 7 if above else -8), textcoords="offset points",
-            ha="right" if method == "g-countergan" else "center", va="bottom" if above else "top",
-            fontsize=6.5, color=style.RED,
+            name, (x, y), xytext=offset, textcoords="offset points", ha=ha, va=va, fontsize=6.5, color=style.RED
         )  # fmt: skip
 
 

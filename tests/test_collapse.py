@@ -28,7 +28,7 @@ def curves(late: dict[str, float], epochs: int = 100) -> pd.DataFrame:
         ({}, "no"),
         ({"flip_rate": 0.1}, "proposes nothing that flips"),
         ({"diversity": 0.01}, "always proposes the same"),
-        ({"edits": 40.0}, "proposes everything"),
+        ({"edits": 20.0}, "proposes another graph"),
     ],
 )
 def test_each_way_to_collapse_is_noticed(late: dict[str, float], verdict: str) -> None:
