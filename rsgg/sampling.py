@@ -30,6 +30,7 @@ from rsgg.seeds import numpy_rng
 Reading = Literal["text", "letter"]
 BLANK = -1  # in a sequence of draws: a pair was visited and its coin said no
 BLOCK_BYTES = 1 << 26  # memory for one block of prefixes
+FIRST_BLOCK = 8  # prefixes in the first block: a tree of Table 1 needs 4.6 additions on average
 
 
 @dataclass(frozen=True)
@@ -135,14 +136,15 @@ class _Run:
     ) -> dict[int, np.ndarray]:
         """For each open row, the pairs that enter A' in their order, int [m, 2]; BLANK rows are (-1, -1)."""
         rows, u, v = group.pairs.numpy().nonzero()
-        p = scores[rows, u, v]
+        p, of_group = scores[rows, u, v], np.stack((u, v), 1)
         stops = np.searchsorted(rows, np.arange(len(self.graphs) + 1))
         draws = {}
         for row in self.open.nonzero()[0].tolist():
             mine = slice(stops[row], stops[row + 1])
             drawn = sampler.draw(p[mine], group.guarded, iterations, rngs[row])
-            pairs = np.stack((u[mine], v[mine]), 1)[drawn] if len(drawn) else np.empty((0, 2), dtype=np.int64)
-            pairs[drawn == BLANK] = BLANK
+            pairs = of_group[mine][drawn]
+            if len(drawn) and drawn[0] == BLANK:
+                pairs[0] = BLANK
             draws[row] = pairs
         return draws
 
@@ -157,35 +159,33 @@ class _Run:
             self._ask(rows, self.current[rows])
 
     def check_each(self, draws: dict[int, np.ndarray], *, skip_blank: bool) -> None:
-        """Lines 6-9 for a guarded group, in blocks of prefixes that double in length."""
+        """Lines 6-9 for a guarded group, in blocks of prefixes that grow fourfold."""
         left = {
             row: pairs[1:] if skip_blank and len(pairs) and pairs[0, 0] == BLANK else pairs
             for row, pairs in draws.items()
         }
-        length = 4
+        length = FIRST_BLOCK
         while left := {row: pairs for row, pairs in left.items() if len(pairs) and self.open[row]}:
             fits = max(1, BLOCK_BYTES // (len(left) * self.current[0].size))
             length = min(length, fits)
             rows, prefixes = self._prefixes({row: pairs[:length] for row, pairs in left.items()})
             self._ask(rows, prefixes)
             left = {row: pairs[length:] for row, pairs in left.items()}
-            length *= 2
+            length *= 4
 
     def _prefixes(self, draws: dict[int, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """A' after each of the next draws of each row; `current` moves on to the last of them."""
-        accumulate = np.add.accumulate if self.accumulates else np.bitwise_or.accumulate
-        blocks = []
+        counts = [len(pairs) for pairs in draws.values()]
+        prefixes = np.empty((sum(counts), *self.current.shape[1:]), dtype=np.uint8)
+        position = 0
         for row, pairs in draws.items():
-            block = np.zeros((len(pairs), *self.current[row].shape), dtype=np.uint8)
-            drawn = (pairs[:, 0] != BLANK).nonzero()[0]
-            u, v = pairs[drawn].T
-            block[drawn, u, v] = block[drawn, v, u] = 1
-            block[0] = block[0] + self.current[row] if self.accumulates else block[0] | self.current[row]
-            accumulate(block, axis=0, out=block)
-            self.current[row] = block[-1]
-            blocks.append(block)
-        rows = np.repeat(list(draws), [len(block) for block in blocks])
-        return rows, np.concatenate(blocks)
+            state = self.current[row]
+            for u, v in pairs.tolist():
+                if u != BLANK:
+                    state[u, v] = state[v, u] = state[u, v] + 1 if self.accumulates else 1
+                prefixes[position] = state
+                position += 1
+        return np.repeat(list(draws), counts), prefixes
 
     def _ask(self, rows: np.ndarray, adjacency: np.ndarray) -> None:
         """Line 8: close the rows that flip, each with its first flip; and those whose budget is used up."""

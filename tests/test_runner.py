@@ -127,7 +127,7 @@ def test_a_polite_kill_is_like_ctrl_c(
 
 
 def test_results_do_not_depend_on_what_ran_before(uninterrupted: dict[str, str]):
-    last = cells(folds=range(6), of=6, seeds=(0, 1))[-1]
+    last = cells(folds=range(6), of=6, seeds=(0,))[-1]
     torch.manual_seed(12345)
     outcome = compute(last)
     assert outcome.table is not None and outcome.history is not None
