@@ -310,7 +310,7 @@ def render(
         "table1.md": views.markdown(layout, gaps),
         "table1.tex": views.latex(layout, gaps),
     }
-    if store is not None:
+    if store is not None and not ledger.empty:
         written["training.csv"] = _csv(
             collapse.judge(store.history(expected), ledger.groupby("dataset")["n_edges"].mean())
         )

@@ -196,3 +196,24 @@ def test_verify_finds_numbers_that_do_not_follow_from_the_edits(results: Path, c
     findings = verify.verify([results], sample=10)
     assert findings.wrong
     assert any(f": {column} in 1 rows" in line for line in findings.sentences), findings.sentences
+
+
+def test_without_its_data_a_table_says_so_and_ends_with_2(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    arguments = ["--datasets", "asd", "--methods", "empty", "--folds", "0", "--jobs", "1"]
+    assert cli.main(["table1", *arguments, "--data-dir", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
+    out, err = capfd.readouterr()
+    assert "ASD data set is not complete" in err and "Traceback" not in err
+    assert "Missing:" in out and (tmp_path / "out" / "table1.csv").exists()
+
+
+def test_publish_renders_the_reference_from_its_own_ledger(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    local, reference = tmp_path / "local", tmp_path / "reference"
+    assert cli.main(["publish", "--from", str(local), "--out", str(reference)]) == 2
+    assert "holds no result of Table 1" in capfd.readouterr().err
+    arguments = ["--datasets", "tree-cycles", "--methods", "empty,optimum", "--seeds", "0", "--jobs", "1"]
+    assert cli.main(["table1", *arguments, "--out", str(local)]) == 0
+    assert cli.main(["publish", "--from", str(local), "--out", str(reference)]) == 0
+    assert not (reference / "cells").exists() and len(list((reference / "ledger").iterdir())) == 2
+    columns = ["dataset", "method", "metric", "mean"]
+    one, other = (pd.read_csv(folder / "table1.csv")[columns] for folder in (local, reference))
+    pd.testing.assert_frame_equal(one, other)
