@@ -174,18 +174,21 @@ class _Run:
             length *= 4
 
     def _prefixes(self, draws: dict[int, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """A' after each of the next draws of each row; `current` moves on to the last of them."""
-        counts = [len(pairs) for pairs in draws.values()]
-        prefixes = np.empty((sum(counts), *self.current.shape[1:]), dtype=np.uint8)
-        position = 0
+        """A' after each of the next draws of each row; `current` moves on to the last of them.
+
+        Byte by byte in Python: a graph of Table 1 is a kilobyte, and copying it is cheaper than any array arithmetic.
+        """
+        n = self.current.shape[1]
+        prefixes = bytearray()
         for row, pairs in draws.items():
-            state = self.current[row]
+            state = bytearray(self.current[row].tobytes())
             for u, v in pairs.tolist():
                 if u != BLANK:
-                    state[u, v] = state[v, u] = state[u, v] + 1 if self.accumulates else 1
-                prefixes[position] = state
-                position += 1
-        return np.repeat(list(draws), counts), prefixes
+                    state[u * n + v] = state[v * n + u] = state[u * n + v] + 1 if self.accumulates else 1
+                prefixes += state
+            self.current[row] = np.frombuffer(state, dtype=np.uint8).reshape(n, n)
+        rows = np.repeat(list(draws), [len(pairs) for pairs in draws.values()])
+        return rows, np.frombuffer(prefixes, dtype=np.uint8).reshape(-1, n, n)
 
     def _ask(self, rows: np.ndarray, adjacency: np.ndarray) -> None:
         """Line 8: close the rows that flip, each with its first flip; and those whose budget is used up."""
