@@ -178,21 +178,21 @@ class Explainer(ABC):
             raise RSGGError(
                 f"{type(self).__name__} returned {len(candidates)} candidates for {len(batch)} graphs and k = {k}."
             )
+        inputs = list(batch)
         return [
-            self._result(batch, owner // k, owner % k, candidate, counted.calls_of(owner), seconds)
+            self._result(inputs[owner // k], owner // k, owner % k, candidate, counted.calls_of(owner), seconds)
             for owner, candidate in enumerate(candidates)
         ]
 
     @staticmethod
-    def _result(batch: GraphBatch, i: int, j: int, candidate: Candidate, calls: int, seconds: float) -> Counterfactual:
-        graph, adjacency, reason = batch[i], candidate.adjacency, candidate.reason
+    def _result(graph: Graph, i: int, j: int, candidate: Candidate, calls: int, seconds: float) -> Counterfactual:
+        adjacency, reason = candidate.adjacency, candidate.reason
         offered = None
         if adjacency is not None:
             n = graph.n_nodes
-            offered = Graph.unchecked(
-                adjacency[:n, :n].to(torch.uint8).cpu().numpy().copy(), graph.features, graph.name
-            )
-            if np.array_equal(offered.adjacency, graph.adjacency):
+            matrix = adjacency.cpu().numpy()[:n, :n].astype(np.uint8)  # a copy: what was returned is the user's
+            offered = Graph.unchecked(matrix, graph.features, graph.name)
+            if (matrix == graph.adjacency).all():
                 offered, reason = None, reason or "the method returned the input"
         return Counterfactual(graph, offered, i, j, "" if offered is not None else reason, calls, seconds)
 

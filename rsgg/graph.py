@@ -213,7 +213,10 @@ class GraphBatch(Sequence[Graph]):
         return Graph.unchecked(self.adjacency[index, :n, :n].numpy().copy(), features, self.names[index])
 
     def __iter__(self) -> Iterator[Graph]:
-        return (self[i] for i in range(len(self)))
+        adjacency, sizes = self.adjacency.cpu().numpy(), self.sizes.tolist()
+        features = [None] * len(self) if self.features is None else self.features.cpu().numpy()
+        for a, x, n, name in zip(adjacency, features, sizes, self.names, strict=True):
+            yield Graph.unchecked(a[:n, :n].copy(), None if x is None else x[:n].copy(), name)
 
     @property
     def n_nodes(self) -> int:

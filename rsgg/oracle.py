@@ -90,7 +90,8 @@ def n_components(edges: Tensor) -> Tensor:
     from scipy.sparse.csgraph import connected_components
 
     batch, n, _ = edges.shape
-    node, v = edges.cpu().numpy().reshape(batch * n, n).nonzero()  # row by row: CSR order already
+    upper = edges.cpu().numpy() & np.triu(np.ones((n, n), dtype=bool), 1)
+    node, v = upper.reshape(batch * n, n).nonzero()  # row by row: CSR order already
     starts = np.concatenate(([0], np.bincount(node, minlength=batch * n).cumsum(dtype=np.int32))).astype(np.int32)
     targets = (node - node % n + v).astype(np.int32)
     block = csr_array((np.ones(len(v), dtype=np.int8), targets, starts), shape=(batch * n, batch * n))
@@ -240,19 +241,19 @@ class CountingOracle(Oracle):
         for at most one per owner. Each owner is charged up to and including its first flip, never beyond its
         budget: a flip that it could not afford to ask about is not found.
         """
-        flips = self._answers(graphs) != classes
-        first = torch.zeros_like(flips)
-        owners, counts = owner.unique_consecutive(return_counts=True)
-        stops = counts.cumsum(0)
-        for i, stop, count in zip(owners.tolist(), stops.tolist(), counts.tolist(), strict=True):
-            mine = flips[stop - count : stop]
-            position = int(mine.to(torch.uint8).argmax()) if bool(mine.any()) else count
+        flips = (self._answers(graphs) != classes).cpu().numpy()
+        first = np.zeros(len(flips), dtype=bool)
+        owners, starts, counts = np.unique(owner.cpu().numpy(), return_index=True, return_counts=True)
+        where = np.append(flips.nonzero()[0], len(flips))
+        flip = where[np.searchsorted(where, starts)]  # the first flip at or after each owner's first candidate
+        for i, start, count, position in zip(
+            owners.tolist(), starts.tolist(), counts.tolist(), (flip - starts).tolist(), strict=True
+        ):
             left = count if self.budget is None else max(self.budget - self.calls_of(i), 0)
-            asked = min(position + 1, count)
-            if position < count and position < left:
-                first[stop - count + position] = True
-            self._charge(i, min(asked, left))
-        return first
+            if position < min(count, left):
+                first[start + position] = True
+            self._charge(i, min(position + 1, count, left))
+        return torch.from_numpy(first).to(owner.device)
 
     def exhausted(self, owner: int) -> bool:
         """Has this owner used up its budget?"""

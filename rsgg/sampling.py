@@ -57,7 +57,7 @@ def _with_replacement(
     probabilities: np.ndarray, guarded: bool, iterations: int, rng: np.random.Generator
 ) -> np.ndarray:
     """As many draws as there are pairs (unguarded) or iterations (guarded), proportional to the probabilities."""
-    mass = np.cumsum(probabilities.clip(min=0))
+    mass = np.cumsum(np.maximum(probabilities, 0))
     if not len(mass) or mass[-1] <= 0:
         return np.empty(0, dtype=np.int64)
     draws = rng.random(iterations if guarded else len(mass)) * mass[-1]
@@ -135,12 +135,13 @@ class _Run:
         self, group: Group, scores: np.ndarray, sampler: Sampler, iterations: int, rngs: list[np.random.Generator]
     ) -> dict[int, np.ndarray]:
         """For each open row, the pairs that enter A' in their order, int [m, 2]; BLANK rows are (-1, -1)."""
-        rows, u, v = group.pairs.numpy().nonzero()
-        p, of_group = scores[rows, u, v], np.stack((u, v), 1)
-        stops = np.searchsorted(rows, np.arange(len(self.graphs) + 1))
+        open_ = self.open.nonzero()[0]
+        which, u, v = group.pairs.numpy()[open_].nonzero()
+        p, of_group = scores[open_[which], u, v], np.stack((u, v), 1)
+        stops = np.searchsorted(which, np.arange(len(open_) + 1)).tolist()
         draws = {}
-        for row in self.open.nonzero()[0].tolist():
-            mine = slice(stops[row], stops[row + 1])
+        for i, row in enumerate(open_.tolist()):
+            mine = slice(stops[i], stops[i + 1])
             drawn = sampler.draw(p[mine], group.guarded, iterations, rngs[row])
             pairs = of_group[mine][drawn]
             if len(drawn) and drawn[0] == BLANK:
