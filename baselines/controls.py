@@ -19,14 +19,13 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from rsgg.explainer import Candidate, Capabilities, Explainer
+from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.minimise import Minimised, random_order
 from rsgg.optimum import optimal_counterfactual
 from rsgg.oracle import CountingOracle
 
 BLOCK_CELLS = 1 << 23  # adjacency cells in one block of speculative questions: bounds the memory
-BUDGET_USED_UP = "the oracle budget was used up"
 
 
 # -- Constant answers ------------------------------------------------------------------------------------

@@ -64,6 +64,9 @@ class Capabilities:
     reads_labels: bool = False  # the released code took training classes from the true labels: not oracle calls
 
 
+BUDGET_USED_UP = "the oracle budget was used up"  # the reason of every method that runs out of questions
+
+
 @dataclass(frozen=True)
 class Candidate:
     """What `_explain` hands to the facade for one owner: an adjacency matrix, or the reason why there is none."""

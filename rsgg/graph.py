@@ -225,8 +225,12 @@ class GraphBatch(Sequence[Graph]):
 
     @property
     def n_edges(self) -> Tensor:
-        """Edges of each graph, int64 [B]."""
-        return torch.triu(self.adjacency > 0, 1).sum((1, 2))
+        """Edges of each graph, int64 [B]; multiplicities count once, self loops not at all."""
+        present = (
+            (self.adjacency.cpu().numpy() > 0).view(np.uint8).reshape(len(self), self.n_nodes**2)
+        )  # faster in NumPy
+        loops = present[:, :: self.n_nodes + 1].sum(1, dtype=np.int64)
+        return torch.from_numpy((present.sum(1, dtype=np.int64) - loops) // 2).to(self.adjacency.device)
 
     @property
     def node_mask(self) -> Tensor:

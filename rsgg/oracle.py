@@ -48,7 +48,7 @@ class TreeCyclesOracle(Oracle):
     name = "tree-cycles"
 
     def predict(self, graphs: GraphBatch) -> Tensor:
-        edges = n_edges(graphs.adjacency)
+        edges = graphs.n_edges
         cyclic = edges >= graphs.sizes  # n edges or more always close a cycle: only the others need a closer look
         undecided = (~cyclic & (edges > 2)).nonzero().flatten()
         if len(undecided):
@@ -75,13 +75,6 @@ class TreeCyclesOracle(Oracle):
                 break
         cyclic = 1 - (1 - message).flatten(1).prod(1)
         return torch.stack((1 - cyclic, cyclic), 1)
-
-
-def n_edges(adjacency: Tensor) -> Tensor:
-    """Edges of each graph of a batch of symmetric matrices, self loops apart, int64 [B]."""
-    present = (adjacency.cpu().numpy() > 0).view(np.uint8).reshape(len(adjacency), -1)  # NumPy compares bytes faster
-    loops = present[:, :: adjacency.shape[1] + 1].sum(1, dtype=np.int64)
-    return torch.from_numpy((present.sum(1, dtype=np.int64) - loops) // 2).to(adjacency.device)
 
 
 def n_components(edges: Tensor) -> Tensor:

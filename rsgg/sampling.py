@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from rsgg.errors import UsageError
-from rsgg.explainer import Candidate
+from rsgg.explainer import BUDGET_USED_UP, Candidate
 from rsgg.graph import GraphBatch
 from rsgg.oracle import CountingOracle
 from rsgg.partial_order import Group, PartialOrder
@@ -207,7 +207,7 @@ class _Run:
             if not self.open[row]:
                 results.append(Candidate(torch.from_numpy(self.current[row])))
             elif self.oracle.exhausted(row):
-                results.append(Candidate(None, "the oracle budget was used up"))
+                results.append(Candidate(None, BUDGET_USED_UP))
             else:
                 results.append(Candidate(None, "no sampled graph changed the oracle's class"))
         return results

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from benchmarks.datasets import Measured, run
+from tests.graphs import needs_asd
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_verdicts(measured: Measured, paper: str, verdict: str) -> None:
     assert measured.verdict(paper) == verdict
 
 
-@pytest.mark.skipif("RSGG_DATA_DIR" not in os.environ, reason="ASD is not at hand: RSGG_DATA_DIR is not set")
+@needs_asd
 def test_the_table_confirms_the_statistics_and_corrects_three_claims(tmp_path: Path) -> None:
     run(tmp_path, None)
     rows = pd.read_csv(tmp_path / "datasets.csv", dtype=str, keep_default_na=False).set_index(["dataset", "quantity"])
