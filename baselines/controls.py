@@ -166,7 +166,7 @@ def _first_flip(
 
 def _signed_order(graphs: GraphBatch, seeds: list[tuple[object, ...]]) -> Tensor:
     """A random order of both sides, int32 [R, N, N]: edges rank -1, -2, …, missing ones 1, 2, …; others never come."""
-    edges = torch.triu(graphs.adjacency > 0, 1)
+    edges = graphs.edge_mask
     removals = random_order(edges, graphs.sizes, seeds)
     additions = random_order(graphs.pair_mask & ~edges, graphs.sizes, seeds)
     return torch.where(graphs.adjacency > 0, -1 - removals, 1 + additions)

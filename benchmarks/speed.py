@@ -3,8 +3,9 @@
 The plain implementation (`tests/plain_released.py`: PyG layers and NetworkX, one graph at a time)
 does what the released code does, and the tests show that it computes the same numbers. Ratios to it are therefore
 ratios of implementation, on the same machine in the same minute. Stages: node features of the data set, fitting both
-classes, explaining the test fold. Each is run `--repeats` times and the median is reported; of explaining, whose work
-depends on luck (a failure costs 501 checks), the mean over several seeds.
+classes, explaining the test fold. Implementations take turns for `--rounds` rounds, and the median is reported; of
+explaining, whose work depends on luck (a failure costs 501 checks), the mean over many seeds: the plain one's time
+varies by a factor of three between them.
 
     python benchmarks/speed.py
 """
@@ -22,6 +23,7 @@ from typing import Annotated
 import pandas as pd
 import torch
 import typer
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -56,39 +58,44 @@ class Fold:
         return self.graphs.select(which)
 
 
-def cpu_seconds(work: Callable[[], object], repeats: int) -> float:
-    """Median CPU time of a piece of work."""
-    times = []
-    for _ in range(repeats):
-        start = time.process_time()
-        work()
-        times.append(time.process_time() - start)
-    return median(times)
+def cpu_seconds(work: Callable[[int], object], seed: int) -> float:
+    start = time.process_time()
+    work(seed)
+    return time.process_time() - start
 
 
-def ours(explainer: Explainer, fold: Fold, repeats: int, fit_repeats: int) -> dict[str, float]:
+@dataclass(frozen=True)
+class Stage:
+    """A piece of work, given a seed; `share` is how many times it is run per round (1/5: in every fifth round)."""
+
+    work: Callable[[int], object]
+    share: float = 1.0
+    average: Callable[[list[float]], float] = median
+
+
+Implementation = dict[str, Stage]
+
+
+def ours(explainer: Explainer, fold: Fold, fits: float) -> Implementation:
     """Stages of one of this project's explainers."""
-    kind, oracle = explainer.encoding, TreeCyclesOracle()
+    kind, oracle = str(explainer.encoding), TreeCyclesOracle()
     bare = GraphBatch(fold.graphs.adjacency, fold.graphs.sizes, None, fold.graphs.names)
-    features = cpu_seconds(lambda: encode(bare, str(kind)), repeats)
-    fold.graphs.encoding(str(kind))
+    fold.graphs.encoding(kind)
     train, test = fold.part(fold.train), fold.part(fold.test)
-    fit = cpu_seconds(lambda: explainer.fit(train, oracle), fit_repeats)
-    seeds = iter(range(5 * repeats))
-    explain = mean(
-        cpu_seconds(lambda: explainer.explain(test, oracle, seed=next(seeds)), 1) for _ in range(5 * repeats)
-    )
-    return dict(zip(STAGES, (features, fit, explain), strict=True))
+    return {
+        "features": Stage(lambda _: encode(bare, kind)),
+        "fit": Stage(lambda _: explainer.fit(train, oracle), fits),
+        "explain": Stage(lambda seed: explainer.explain(test, oracle, seed=seed), 5, mean),
+    }
 
 
-def plain(fold: Fold) -> dict[str, float]:
-    """Stages of the plain implementation of the released work: slow enough to be timed once."""
+def plain(fold: Fold) -> Implementation:
+    """Stages of the plain implementation of the released work."""
     sys.path.insert(0, str(ROOT))
     from tests import plain_released as slow
 
     adjacency = fold.graphs.adjacency.numpy().astype(float)
-    data: list[object] = []
-    features = cpu_seconds(lambda: data.extend(slow.to_data(a) for a in adjacency), 1)
+    data = [slow.to_data(a) for a in adjacency]
     n, epochs = fold.graphs.n_nodes, ReleasedRSGGCE().epochs
     start, noise = initial_weights(n, 8, 2, 0), Noise.drawn(epochs, 2, n, 0)
     explainer = slow.PlainReleased(
@@ -97,22 +104,42 @@ def plain(fold: Fold) -> dict[str, float]:
     )  # fmt: skip
     classes = TreeCyclesOracle().predict(fold.part(fold.train)).tolist()
     train = [data[i] for i in fold.train.tolist()]
-    fit = cpu_seconds(lambda: explainer.fit(train, classes, slow.has_cycle), 1)
-    rng = torch.Generator().manual_seed(0)
-    explain = cpu_seconds(lambda: [explainer.explain(adjacency[i], slow.has_cycle, rng) for i in fold.test.tolist()], 1)
-    return dict(zip(STAGES, (features, fit, explain), strict=True))
+
+    def explain(seed: int) -> None:
+        rng = torch.Generator().manual_seed(seed)
+        for i in fold.test.tolist():
+            explainer.explain(adjacency[i], slow.has_cycle, rng)
+
+    return {
+        "features": Stage(lambda _: [slow.to_data(a) for a in adjacency], 0.2),
+        "fit": Stage(lambda _: explainer.fit(train, classes, slow.has_cycle), 0.2),
+        "explain": Stage(explain, 1, mean),
+    }
 
 
-def measure(repeats: int) -> pd.DataFrame:
+def seconds(implementations: dict[str, Implementation], stage: str, rounds: int) -> dict[str, float]:
+    """CPU seconds of a stage, all implementations in turn, round by round: a busy minute slows all of them alike."""
+    times: dict[str, list[float]] = {name: [] for name in implementations}
+    for implementation in implementations.values():
+        if implementation[stage].share >= 1:
+            cpu_seconds(implementation[stage].work, 0)  # warm-up
+    for done in range(rounds):
+        for name, implementation in implementations.items():
+            for _ in range(round(implementation[stage].share * (done + 1)) - round(implementation[stage].share * done)):
+                times[name].append(cpu_seconds(implementation[stage].work, len(times[name])))
+    return {name: implementations[name][stage].average(measured) for name, measured in times.items()}
+
+
+def measure(rounds: int) -> pd.DataFrame:
     """One row per implementation: seconds per stage, milliseconds per explanation, and how many times faster."""
     torch.set_num_threads(1)
     fold = Fold.first()
-    rows = {
+    implementations = {
         "plain released": plain(fold),
-        "released": ours(ReleasedRSGGCE(), fold, repeats, repeats),
-        "faithful": ours(RSGGCE(), fold, repeats, 1),
+        "released": ours(ReleasedRSGGCE(), fold, 1),
+        "faithful": ours(RSGGCE(), fold, 1 / rounds),
     }
-    table = pd.DataFrame(rows).T
+    table = pd.DataFrame({stage: seconds(implementations, stage, rounds) for stage in STAGES})
     table["fold"] = table[list(STAGES)].sum(axis=1)
     table["ms_per_explanation"] = 1000 * table["explain"] / len(fold.test)
     for stage in (*STAGES, "fold"):
@@ -121,7 +148,9 @@ def measure(repeats: int) -> pd.DataFrame:
 
 
 def printed(table: pd.DataFrame) -> Table:
-    view = Table(title="CPU seconds for one Tree-Cycles fold (500 graphs of 28 nodes, 50 of them explained)")
+    view = Table(
+        box=box.SIMPLE_HEAD, title="CPU seconds for one Tree-Cycles fold (500 graphs of 28 nodes, 50 of them explained)"
+    )
     view.add_column("implementation")
     for heading in (*STAGES, "fold", "ms per explanation"):
         view.add_column(heading, justify="right")
@@ -136,11 +165,11 @@ def printed(table: pd.DataFrame) -> Table:
 
 
 def main(
-    repeats: Annotated[int, typer.Option(min=1, help="Runs of each stage; the median counts.")] = 5,
+    rounds: Annotated[int, typer.Option(min=5, help="Rounds in which the implementations take turns.")] = 20,
     out: Annotated[Path, typer.Option(help="Folder for speed.csv.")] = RESULTS / "local",
 ) -> None:
     """CPU seconds per stage of RSGG-CE, released and faithful, and the ratio to a plain implementation."""
-    table = measure(repeats)
+    table = measure(rounds)
     text = table.to_csv(index=False, float_format="%.6g")
     write_whole(out / "speed.csv", lambda file: file.write(text.encode()))
     Console().print(printed(table))

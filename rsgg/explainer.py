@@ -195,7 +195,7 @@ class Explainer(ABC):
             n = graph.n_nodes
             matrix = adjacency.cpu().numpy()[:n, :n].astype(np.uint8)  # a copy: what was returned is the user's
             offered = Graph.unchecked(matrix, graph.features, graph.name)
-            if (matrix == graph.adjacency).all():
+            if matrix.tobytes() == graph.adjacency.tobytes():
                 offered, reason = None, reason or "the method returned the input"
         return Counterfactual(graph, offered, i, j, "" if offered is not None else reason, calls, seconds)
 

@@ -43,10 +43,10 @@ class Graph:
     def unchecked(cls, adjacency: np.ndarray, features: np.ndarray | None = None, name: str = "") -> Graph:
         """A graph taken as it is, multiplicities and self loops included."""
         graph = object.__new__(cls)
-        for attribute, value in (("adjacency", adjacency), ("features", features), ("name", name)):
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
-            object.__setattr__(graph, attribute, value)
+        adjacency.flags.writeable = False
+        if features is not None:
+            features.flags.writeable = False
+        graph.__dict__.update(adjacency=adjacency, features=features, name=name)
         return graph
 
     @property
@@ -226,11 +226,10 @@ class GraphBatch(Sequence[Graph]):
     @property
     def n_edges(self) -> Tensor:
         """Edges of each graph, int64 [B]; multiplicities count once, self loops not at all."""
-        present = (
-            (self.adjacency.cpu().numpy() > 0).view(np.uint8).reshape(len(self), self.n_nodes**2)
-        )  # faster in NumPy
-        loops = present[:, :: self.n_nodes + 1].sum(1, dtype=np.int64)
-        return torch.from_numpy((present.sum(1, dtype=np.int64) - loops) // 2).to(self.adjacency.device)
+        # In NumPy and 32 bits: the fastest of many ways, and oracles count edges more often than anything else.
+        present = (self.adjacency.cpu().numpy() > 0).view(np.uint8).reshape(len(self), self.n_nodes**2)
+        both = present.sum(1, dtype=np.uint32) - present[:, :: self.n_nodes + 1].sum(1, dtype=np.uint32)
+        return torch.from_numpy((both // 2).astype(np.int64)).to(self.adjacency.device)
 
     @property
     def node_mask(self) -> Tensor:
@@ -241,7 +240,17 @@ class GraphBatch(Sequence[Graph]):
     def pair_mask(self) -> Tensor:
         """The node pairs u < v that exist in each graph, bool [B, N, N] (upper triangle)."""
         mask = self.node_mask
-        return torch.triu(mask[:, :, None] & mask[:, None, :], 1)
+        return mask[:, :, None] & mask[:, None, :] & self._upper
+
+    @property
+    def edge_mask(self) -> Tensor:
+        """The edges u < v of each graph, bool [B, N, N] (upper triangle)."""
+        return (self.adjacency > 0) & self._upper
+
+    @property
+    def _upper(self) -> Tensor:
+        """u < v, bool [N, N]: many times faster to apply than triu is on a batch of bytes."""
+        return torch.ones(self.n_nodes, self.n_nodes, dtype=torch.bool, device=self.adjacency.device).triu(1)
 
     def select(self, index: Tensor) -> GraphBatch:
         """The graphs at these positions (int64) or under this mask (bool), encodings included."""
@@ -270,9 +279,10 @@ class GraphBatch(Sequence[Graph]):
 
     def relabelled(self, permutations: Tensor) -> GraphBatch:
         """The same graphs with node i of graph b renamed so that new node j is old node `permutations[b, j]`."""
-        rows = torch.arange(len(self))[:, None]
-        adjacency = self.adjacency[rows[..., None], permutations[:, :, None], permutations[:, None, :]]
-        features = None if self.features is None else self.features[rows, permutations]
+        rows = permutations[:, :, None]
+        adjacency = self.adjacency.gather(1, rows.expand_as(self.adjacency))
+        adjacency = adjacency.gather(2, rows.transpose(1, 2).expand_as(self.adjacency))
+        features = None if self.features is None else self.features.gather(1, rows.expand_as(self.features))
         return replace(self, adjacency=adjacency, features=features, encodings={})
 
 

@@ -56,7 +56,7 @@ def _tree_cycles_ged(graphs: GraphBatch) -> Tensor:
     it) edges, and what a forest has on a cycle is paths; a triangle over a path of two edges lacks one, over a single
     edge two, over nothing three, and longer cycles lack no fewer. A path of two edges exists iff some degree is 2.
     """
-    edges = torch.triu(graphs.adjacency > 0, 1)
+    edges = graphs.edge_mask
     cyclomatic = edges.sum((1, 2)) - graphs.n_nodes + n_components(edges)  # padding adds as many nodes as components
     largest_degree = graphs.adjacency.long().sum(2).amax(1)
     closing = torch.where(graphs.sizes >= 3, 3.0 - largest_degree.clamp(max=2).double(), torch.inf)
@@ -69,7 +69,7 @@ def _spanning_forest(graphs: GraphBatch) -> Tensor:
     from scipy.sparse.csgraph import minimum_spanning_tree
 
     batch, n, _ = graphs.adjacency.shape
-    b, u, v = torch.triu(graphs.adjacency > 0, 1).numpy().nonzero()
+    b, u, v = graphs.edge_mask.numpy().nonzero()
     # All weights differ, so the forest is unique: it does not depend on what else is in the batch.
     block = coo_array((np.arange(1.0, len(b) + 1), (b * n + u, b * n + v)), shape=(batch * n, batch * n))
     kept = minimum_spanning_tree(block.tocsr()).tocoo()

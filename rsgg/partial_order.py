@@ -35,7 +35,7 @@ class ExistingThenMissing:
     """Algorithm 2: first the edges of the graph, unguarded, then the missing ones, guarded."""
 
     def __call__(self, graphs: GraphBatch) -> Iterator[Group]:
-        edges = torch.triu(graphs.adjacency > 0, 1)
+        edges = graphs.edge_mask
         yield Group(edges, guarded=False)
         yield Group(graphs.pair_mask & ~edges, guarded=True)
 
@@ -45,7 +45,7 @@ class ExistingThenAll:
     """What the released sampler does: its second phase draws from *all* pairs, existing edges included."""
 
     def __call__(self, graphs: GraphBatch) -> Iterator[Group]:
-        yield Group(torch.triu(graphs.adjacency > 0, 1), guarded=False)
+        yield Group(graphs.edge_mask, guarded=False)
         yield Group(graphs.pair_mask, guarded=True)
 
 

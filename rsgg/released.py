@@ -104,11 +104,10 @@ class ReleasedRSGGCE(Explainer):
             raise GraphError(
                 f"The explainer was fitted on graphs of another size than {graphs.n_nodes} nodes; fit it anew."
             )
-        class_0 = {name: weight[:1].expand(len(graphs), *weight.shape[1:]) for name, weight in self.weights_.items()}
-        latent = encode(class_0, propagation, features)
+        latent = encode({name: weight[0] for name, weight in self.weights_.items()}, propagation, features)
         inverse = order.argsort(1)
         latent = latent.gather(1, inverse[..., None].expand_as(latent))
-        return torch.sigmoid(torch.triu(graphs.adjacency, 1) + latent @ latent.transpose(1, 2))
+        return torch.sigmoid(graphs.edge_mask + latent @ latent.transpose(1, 2))
 
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
@@ -153,9 +152,9 @@ def initial_weights(n_nodes: int, n_features: int, n_classes: int, seed: int) ->
 
 
 def encode(weights: dict[str, Tensor], propagation: Tensor, features: Tensor) -> Tensor:
-    """Z = tanh(GCN(ReLU(GCN(X)))), [B, N, 2], without the dropout of training."""
-    hidden = (propagation @ features @ weights["encoder1"] + weights["encoder1_bias"][:, None]).relu()
-    return torch.tanh(propagation @ (hidden @ weights["encoder2"]) + weights["encoder2_bias"][:, None])
+    """Z = tanh(GCN(ReLU(GCN(X)))), [B, N, 2], by one class's weights, without the dropout of training."""
+    hidden = (propagation @ features @ weights["encoder1"] + weights["encoder1_bias"]).relu()
+    return torch.tanh(propagation @ (hidden @ weights["encoder2"]) + weights["encoder2_bias"])
 
 
 Arrays = dict[str, np.ndarray]
@@ -256,7 +255,8 @@ def _inputs(graphs: GraphBatch) -> tuple[Tensor, Tensor, Tensor]:
 
 def _propagation(adjacency: Tensor) -> Tensor:
     """D^-½ (U + I) D^-½ with U the upper triangle as messages u → v, u < v; D counts what arrives at v."""
-    arriving = torch.triu(adjacency, 1).transpose(1, 2).double() + torch.eye(adjacency.shape[1], dtype=torch.float64)
+    n = adjacency.shape[1]
+    arriving = (adjacency * torch.ones(n, n, dtype=torch.uint8).tril(-1)).double() + torch.eye(n, dtype=torch.float64)
     scale = arriving.sum(2).rsqrt()
     return scale[:, :, None] * arriving * scale[:, None, :]
 

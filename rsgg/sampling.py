@@ -12,9 +12,10 @@ evaluated in growing blocks and charged only up to the first flip (`CountingOrac
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from itertools import pairwise
+from typing import Literal, Protocol
 
 import numpy as np
 import torch
@@ -25,51 +26,96 @@ from rsgg.explainer import BUDGET_USED_UP, Candidate
 from rsgg.graph import GraphBatch
 from rsgg.oracle import CountingOracle
 from rsgg.partial_order import Group, PartialOrder
-from rsgg.seeds import numpy_rng
+from rsgg.seeds import seed_for, uniforms
 
 Reading = Literal["text", "letter"]
+STREAM = 1 << 40  # random numbers set aside for each group of a partial order
+ORDER = 1 << 39  # where, among them, the numbers begin that decide in which order pairs are visited
 BLANK = -1  # in a sequence of draws: a pair was visited and its coin said no
 BLOCK_BYTES = 1 << 26  # memory for one block of prefixes
+EAGER = 40  # draws of a guarded group that are drawn before it is known whether they are needed
 FIRST_BLOCK = 8  # prefixes in the first block: a tree of Table 1 needs 4.6 additions on average
+
+
+@dataclass(frozen=True, eq=False)
+class Chances:
+    """The pairs of a group, row after row: A_g of each [M]; row r has those from `stops[r]` to `stops[r + 1]`."""
+
+    probability: np.ndarray
+    stops: np.ndarray
+
+    @property
+    def counts(self) -> np.ndarray:
+        return np.diff(self.stops)
+
+    @property
+    def row(self) -> np.ndarray:
+        return np.repeat(np.arange(len(self.counts)), self.counts)
+
+
+class Numbers(Protocol):
+    """Random numbers of every row, float64 [R, count]: number `start` of its stream and those that follow."""
+
+    def __call__(self, count: int, start: int = 0) -> np.ndarray: ...
 
 
 @dataclass(frozen=True)
 class Sampler:
-    """How the pairs of a group are drawn: positions in the group, in the order in which they enter A'."""
+    """How the pairs of a group are drawn, for all rows at once.
+
+    `draw(chances, guarded?, T, numbers)` gives positions among the group's pairs in the order in which they enter A',
+    and where each row's begin and end. `numbers(count)` supplies `count` random numbers per row, uniform on [0, 1).
+    """
 
     name: str
-    draw: Callable[[np.ndarray, bool, int, np.random.Generator], np.ndarray]
+    draw: Callable[[Chances, bool, int, Numbers], tuple[np.ndarray, np.ndarray]]
+    memoryless: bool = False  # a draw does not depend on those before it, so that they can be drawn when needed
     accumulates: bool = False
 
+    def blocks(self, iterations: int) -> Iterator[tuple[int, int]]:
+        """The iterations of a guarded group, from and to, that are drawn at a time."""
+        yield from pairwise([0, EAGER, iterations] if self.memoryless and iterations > EAGER else [0, iterations])
 
-def _coins(probabilities: np.ndarray, guarded: bool, iterations: int, rng: np.random.Generator) -> np.ndarray:
+
+def _coins(chances: Chances, guarded: bool, iterations: int, numbers: Numbers) -> tuple[np.ndarray, np.ndarray]:
     """A coin per pair. Guarded pairs are visited in random order; a leading BLANK keeps a first pair that lost."""
-    heads = rng.random(len(probabilities)) < probabilities
-    if not guarded:
-        return heads.nonzero()[0]
-    visit = rng.permutation(len(heads))
-    drawn = visit[heads[visit]][:iterations]
-    first_lost = len(visit) > 0 and not heads[visit[0]]
-    return np.concatenate(([BLANK], drawn)) if first_lost else drawn
+    row, widest = chances.row, max(chances.counts, default=0)
+    within = np.arange(len(row)) - chances.stops[row]
+    heads = (numbers(widest)[row, within] < chances.probability).nonzero()[0]
+    if guarded:
+        visit = numbers(widest, ORDER)[row, within]
+        heads = heads[np.lexsort((visit[heads], row[heads]))]
+        first = np.lexsort((visit, row))[chances.stops[:-1][chances.counts > 0]]  # the pair that each row visits first
+        lost = first[~np.isin(first, heads)]
+        before = np.searchsorted(row[heads], row[lost])
+        heads, row = np.insert(heads, before, BLANK), np.insert(row[heads], before, row[lost])
+    else:
+        row = row[heads]
+    return heads, np.searchsorted(row, np.arange(len(chances.stops)))
+
+
+RESOLUTION = 2.0**32  # weights are whole numbers, so that sums over many rows are exact and rows stay independent
 
 
 def _with_replacement(
-    probabilities: np.ndarray, guarded: bool, iterations: int, rng: np.random.Generator
-) -> np.ndarray:
+    chances: Chances, guarded: bool, iterations: int, numbers: Numbers
+) -> tuple[np.ndarray, np.ndarray]:
     """As many draws as there are pairs (unguarded) or iterations (guarded), proportional to the probabilities."""
-    mass = np.cumsum(np.maximum(probabilities, 0))
-    if not len(mass) or mass[-1] <= 0:
-        return np.empty(0, dtype=np.int64)
-    draws = rng.random(iterations if guarded else len(mass)) * mass[-1]
-    return np.minimum(np.searchsorted(mass, draws, side="right"), len(mass) - 1)
+    mass = np.concatenate(([0], (np.maximum(chances.probability, 0) * RESOLUTION).astype(np.int64).cumsum()))
+    before, total = mass[chances.stops[:-1]], np.diff(mass[chances.stops])
+    counts = np.where(total > 0, iterations if guarded else chances.counts, 0)
+    drawn = numbers(max(counts, default=0))
+    wanted = np.arange(drawn.shape[1]) < counts[:, None]
+    marks = (before[:, None] + (drawn * total[:, None]).astype(np.int64))[wanted]
+    return mass.searchsorted(marks, side="right") - 1, np.concatenate(([0], counts.cumsum()))
 
 
 SAMPLERS = {
     sampler.name: sampler
     for sampler in (
         Sampler("bernoulli", _coins),
-        Sampler("multinomial", _with_replacement),
-        Sampler("released", _with_replacement, accumulates=True),
+        Sampler("multinomial", _with_replacement, memoryless=True),
+        Sampler("released", _with_replacement, memoryless=True, accumulates=True),
     )
 }
 
@@ -101,19 +147,36 @@ def partial_order_sampling(
     """
     owners = torch.arange(len(graphs)).repeat_interleave(k)
     run = _Run(graphs.select(owners), classes[owners], oracle, sampler.accumulates)
-    rngs = [numpy_rng(seed, "sample", name, i % k) for i, name in enumerate(run.graphs.names)]
+    seeds = np.array(
+        [seed_for(seed, "sample", name, i % k) for i, name in enumerate(run.graphs.names)], dtype=np.uint64
+    )
     scores = probabilities[owners].double().cpu().numpy()
     groups = list(order(run.graphs))
     run.start_from(groups)
-    for group in groups:
-        draws = run.draw(group, scores, sampler, iterations, rngs)
+    for position, group in enumerate(groups):
+        start = position * STREAM
         if group.guarded:
-            run.check_each(draws, skip_blank=reading == "text")
+            for begin, end in sampler.blocks(iterations):
+                draws = run.draw(group, scores, sampler, end - begin, seeds, start + begin)
+                run.check_each(draws, end - begin, skip_blank=reading == "text")
         else:
-            run.take_all(draws)
+            run.take_all(run.draw(group, scores, sampler, iterations, seeds, start))
             if reading == "text":
                 run.check_once()
     return run.candidates()
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """The pairs that enter A', row after row, int [K, 2]; (-1, -1) is a BLANK. `rows[i]`'s begin at `stops[i]`."""
+
+    rows: np.ndarray
+    pairs: np.ndarray
+    stops: np.ndarray
+
+    def by_row(self) -> dict[int, np.ndarray]:
+        stops = pairwise(self.stops.tolist())
+        return {row: self.pairs[a:b] for row, (a, b) in zip(self.rows.tolist(), stops, strict=True)}
 
 
 class _Run:
@@ -132,39 +195,35 @@ class _Run:
         self.current = torch.where(covered, torch.zeros_like(self.graphs.adjacency), self.graphs.adjacency).numpy()
 
     def draw(
-        self, group: Group, scores: np.ndarray, sampler: Sampler, iterations: int, rngs: list[np.random.Generator]
-    ) -> dict[int, np.ndarray]:
-        """For each open row, the pairs that enter A' in their order, int [m, 2]; BLANK rows are (-1, -1)."""
+        self, group: Group, scores: np.ndarray, sampler: Sampler, iterations: int, seeds: np.ndarray, start: int
+    ) -> Draws:
+        """What is drawn for the open rows. Row r reads its own random numbers, `seeds[r]`, from number `start` on."""
         open_ = self.open.nonzero()[0]
         which, u, v = group.pairs.numpy()[open_].nonzero()
-        p, of_group = scores[open_[which], u, v], np.stack((u, v), 1)
-        stops = np.searchsorted(which, np.arange(len(open_) + 1)).tolist()
-        draws = {}
-        for i, row in enumerate(open_.tolist()):
-            mine = slice(stops[i], stops[i + 1])
-            drawn = sampler.draw(p[mine], group.guarded, iterations, rngs[row])
-            pairs = of_group[mine][drawn]
-            if len(drawn) and drawn[0] == BLANK:
-                pairs[0] = BLANK
-            draws[row] = pairs
-        return draws
+        chances = Chances(scores[open_[which], u, v], which.searchsorted(np.arange(len(open_) + 1)))
+        drawn, stops = sampler.draw(
+            chances, group.guarded, iterations, lambda count, offset=0: uniforms(seeds[open_], start + offset, count)
+        )
+        pairs = np.stack((u, v), 1)[drawn]
+        pairs[drawn == BLANK] = BLANK
+        return Draws(open_, pairs, stops)
 
-    def take_all(self, draws: dict[int, np.ndarray]) -> None:
+    def take_all(self, draws: Draws) -> None:
         """Line 7 for an unguarded group: a pair drawn is an edge, however often it was drawn."""
-        for row, pairs in draws.items():
-            self.current[row, pairs[:, 0], pairs[:, 1]] = self.current[row, pairs[:, 1], pairs[:, 0]] = 1
+        row, (u, v) = np.repeat(draws.rows, np.diff(draws.stops)), draws.pairs.T
+        self.current[row, u, v] = self.current[row, v, u] = 1
 
     def check_once(self) -> None:
         rows = self.open.nonzero()[0]
         if len(rows):
             self._ask(rows, self.current[rows])
 
-    def check_each(self, draws: dict[int, np.ndarray], *, skip_blank: bool) -> None:
-        """Lines 6-9 for a guarded group, in blocks of prefixes that grow fourfold."""
-        left = {
-            row: pairs[1:] if skip_blank and len(pairs) and pairs[0, 0] == BLANK else pairs
-            for row, pairs in draws.items()
-        }
+    def check_each(self, draws: Draws, iterations: int, *, skip_blank: bool) -> None:
+        """Lines 6-9 for a guarded group, at most `iterations` checks, in blocks of prefixes that grow fourfold."""
+        left = draws.by_row()
+        if skip_blank:
+            left = {row: pairs[1:] if len(pairs) and pairs[0, 0] == BLANK else pairs for row, pairs in left.items()}
+        left = {row: pairs[:iterations] for row, pairs in left.items()}
         length = FIRST_BLOCK
         while left := {row: pairs for row, pairs in left.items() if len(pairs) and self.open[row]}:
             fits = max(1, BLOCK_BYTES // (len(left) * self.current[0].size))
@@ -183,9 +242,12 @@ class _Run:
         prefixes = bytearray()
         for row, pairs in draws.items():
             state = bytearray(self.current[row].tobytes())
-            for u, v in pairs.tolist():
-                if u != BLANK:
-                    state[u * n + v] = state[v * n + u] = state[u * n + v] + 1 if self.accumulates else 1
+            if len(pairs) and pairs[0, 0] == BLANK:
+                prefixes += state
+                pairs = pairs[1:]
+            u, v = pairs.T
+            for i, j in zip((u * n + v).tolist(), (v * n + u).tolist(), strict=True):
+                state[i] = state[j] = state[i] + 1 if self.accumulates else 1
                 prefixes += state
             self.current[row] = np.frombuffer(state, dtype=np.uint8).reshape(n, n)
         rows = np.repeat(list(draws), [len(pairs) for pairs in draws.values()])

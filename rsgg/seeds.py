@@ -26,3 +26,21 @@ def numpy_rng(*names: object) -> np.random.Generator:
 def torch_rng(*names: object) -> torch.Generator:
     """A torch generator (CPU, so that results do not depend on the device) seeded by name."""
     return torch.Generator().manual_seed(seed_for(*names))
+
+
+_GAMMA, _MIX1, _MIX2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_27, _30, _31, _11 = (np.uint64(bits) for bits in (27, 30, 31, 11))
+
+
+def uniforms(seeds: np.ndarray, start: int, count: int) -> np.ndarray:
+    """Numbers start, start + 1, … of the stream of each seed (uint64 [R]), uniform on [0, 1), float64 [R, count].
+
+    SplitMix64 (Steele, Lea & Flood 2014): number i of stream s is a hash of s + (i + 1)γ, so that any part of many
+    streams is one array expression, and a row's numbers do not depend on which other rows are drawn with it.
+    """
+    step = np.arange(start + 1, start + count + 1, dtype=np.uint64) * _GAMMA
+    x = seeds.astype(np.uint64)[:, None] + step
+    x = (x ^ (x >> _30)) * _MIX1
+    x = (x ^ (x >> _27)) * _MIX2
+    x ^= x >> _31
+    return (x >> _11) * 2.0**-53
