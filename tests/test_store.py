@@ -69,7 +69,7 @@ def stored(tmp_path: Path, cell: Cell = CELL) -> tuple[Store, Path]:
 def test_key_is_the_sha256_of_the_documented_json():
     text = (
         '{"dataset":{"name":"tree-cycles","parameters":{"max_cycle_nodes":4,"n_graphs":24,"n_nodes":10,'
-        '"order":"generation","seed":0}},"fold":1,"folds":4,"k":1,"method":{"hyperparameters":{"flips":2},'
+        '"order":"edge-list","seed":0}},"fold":1,"folds":4,"k":1,"method":{"hyperparameters":{"flips":2},'
         '"name":"draws","revision":1,"same_start":false,"variant":"control"},"seed":0}'
     )
     assert CELL.key == hashlib.sha256(text.encode()).hexdigest()

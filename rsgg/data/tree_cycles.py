@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal, get_args
+from typing import Literal, get_args
 
 import networkx as nx
 import numpy as np
@@ -24,9 +24,10 @@ from rsgg.graph import GraphBatch
 from rsgg.oracle import TreeCyclesOracle
 from rsgg.seeds import numpy_rng
 
+FAMILY = "tree-cycles"
 Order = Literal["generation", "edge-list", "random"]
-"""How nodes are numbered: tree first and cycles last; as the released files have it, by first appearance in the
-list of edges u < v; or at random."""
+"""How nodes are numbered: tree first and cycles last; by first appearance in the list of edges u < v, as in the released
+files (the default: methods that compare nodes by their number depend on it); or at random."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,9 @@ class TreeCycles:
     max_cycle_nodes: int = 7
     n_cycles: int | None = None
     cycle_size: int | None = None
-    order: Order = "generation"
+    order: Order = "edge-list"
     seed: int = 0
-
-    name: ClassVar[str] = "tree-cycles"
+    name: str = FAMILY  # what tables call it, where several of these stand side by side; no graph depends on it
 
     def __post_init__(self) -> None:
         if self.n_graphs < 1:
@@ -110,13 +110,13 @@ class TreeCycles:
             u, v = torch.from_numpy(edges).unbind(1)
             adjacency[i, u, v] = adjacency[i, v, u] = 1
             labels[i] = int(cyclic)
-        names = tuple(f"{self.name}/{i:04d}" for i in range(self.n_graphs))
+        names = tuple(f"{FAMILY}/{i:04d}" for i in range(self.n_graphs))
         sizes = torch.full((self.n_graphs,), self.n_nodes)
-        return Dataset(self.name, GraphBatch(adjacency, sizes, names=names), labels, TreeCyclesOracle())
+        return Dataset(FAMILY, GraphBatch(adjacency, sizes, names=names), labels, TreeCyclesOracle())
 
     def _graph(self, i: int, choices: list[tuple[int, int]]) -> tuple[np.ndarray, bool]:
         """Edges [E, 2] of graph i, and whether it has cycles."""
-        names = (self.name, self.n_nodes, choices, self.seed, i)
+        names = (FAMILY, self.n_nodes, choices, self.seed, i)
         rng = numpy_rng(*names)
         cyclic = bool(rng.integers(2))
         number, size = choices[rng.integers(len(choices))] if cyclic else (0, 0)
