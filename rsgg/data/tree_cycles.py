@@ -26,8 +26,8 @@ from rsgg.seeds import numpy_rng
 
 FAMILY = "tree-cycles"
 Order = Literal["generation", "edge-list", "random"]
-"""How nodes are numbered: tree first and cycles last; by first appearance in the list of edges u < v, as in the released
-files (the default: methods that compare nodes by their number depend on it); or at random."""
+"""How nodes are numbered: tree first and cycles last; by first appearance in the list of edges u < v, as the released
+files have it (the default: methods that compare nodes by their number depend on it); or at random."""
 
 
 @dataclass(frozen=True)
