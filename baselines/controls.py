@@ -42,7 +42,7 @@ class Empty(Explainer):
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
     ) -> list[Candidate]:
-        return _only_candidate(self, map(Candidate, torch.zeros_like(graphs.adjacency)), k)
+        return only_candidate(self, map(Candidate, torch.zeros_like(graphs.adjacency)), k)
 
 
 @dataclass(kw_only=True)
@@ -57,7 +57,7 @@ class Complete(Explainer):
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
     ) -> list[Candidate]:
         upper = graphs.pair_mask.to(graphs.adjacency.dtype)
-        return _only_candidate(self, map(Candidate, upper | upper.transpose(1, 2)), k)
+        return only_candidate(self, map(Candidate, upper | upper.transpose(1, 2)), k)
 
 
 @dataclass(kw_only=True)
@@ -69,10 +69,10 @@ class Identity(Explainer):
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
     ) -> list[Candidate]:
-        return _only_candidate(self, map(Candidate, graphs.adjacency), k)
+        return only_candidate(self, map(Candidate, graphs.adjacency), k)
 
 
-def _only_candidate(explainer: Explainer, candidates: Iterable[Candidate], k: int) -> list[Candidate]:
+def only_candidate(explainer: Explainer, candidates: Iterable[Candidate], k: int) -> list[Candidate]:
     """One answer per graph, and k - 1 times the reason why there is no other."""
     no_other = Candidate(None, f"{type(explainer).__name__} has only one candidate")
     return [answer for candidate in candidates for answer in (candidate, *[no_other] * (k - 1))]
@@ -224,7 +224,7 @@ class NearestDataGraph(Explainer):
             candidates += [Candidate(adjacency) for adjacency in _padded(closest, graphs.n_nodes)]
             no_more = Candidate(None, f"only {count} training graphs of another class have {n} nodes")
             candidates += [no_more] * (k - len(closest))
-        return _checked(candidates, graphs, classes, oracle, k)
+        return checked(candidates, graphs, classes, oracle, k)
 
     def _state(self) -> dict[str, Tensor]:
         return {"adjacency": self.adjacency_, "sizes": self.sizes_, "classes": self.classes_}
@@ -263,10 +263,10 @@ class Optimum(Explainer):
         impossible = Candidate(None, "no counterfactual exists")
         unchanged = (best == graphs.adjacency).flatten(1).all(1).tolist()
         candidates = [impossible if same else Candidate(a) for a, same in zip(best, unchanged, strict=True)]
-        return _checked(_only_candidate(self, candidates, k), graphs, classes, oracle, k)
+        return checked(only_candidate(self, candidates, k), graphs, classes, oracle, k)
 
 
-def _checked(
+def checked(
     candidates: list[Candidate], graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int
 ) -> list[Candidate]:
     """Ask about every candidate once; those that keep the class, or that the budget does not cover, are failures."""

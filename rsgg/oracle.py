@@ -8,6 +8,7 @@ classifier. `CountingOracle` is the only thing in the project that counts calls:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -67,18 +68,79 @@ class TreeCyclesOracle(Oracle):
         first, then what they hung on; n rounds always reach the fixed point on a binary graph, where exactly
         the messages along and towards cycles survive, so p is exactly the indicator of a cycle.
         """
-        symmetric = (adjacency + adjacency.transpose(1, 2)) / 2
-        soft = symmetric * (1 - torch.eye(adjacency.shape[1], dtype=adjacency.dtype, device=adjacency.device))
-        message = soft  # message[b, u, v] = m(u→v)
-        for _ in range(rounds or adjacency.shape[1]):
-            silent = 1 - message.transpose(1, 2)  # silent[b, u, w] = 1 - m(w→u)
-            updated = soft * (1 - _product_without_one(silent))
-            settled = torch.equal(updated, message)
+        n = adjacency.shape[1]
+        soft = (adjacency + adjacency.transpose(1, 2)) / 2 * (1 - torch.eye(n, dtype=adjacency.dtype).to(adjacency))
+        b, u, v = soft.detach().nonzero(as_tuple=True)
+        messages = _SparseMessages(soft, b, u, v) if len(b) < SPARSE * soft.numel() else _DenseMessages(soft)
+        message = weight = messages.weight
+        for _ in range(rounds or n):
+            updated = weight * (1 - _product_without_one(1 - message, messages))
+            settled = bool((updated.detach() - message.detach()).abs().max() <= SETTLED) if len(b) else True
             message = updated
             if settled:
                 break
-        cyclic = 1 - (1 - message).flatten(1).prod(1)
+        log, zero = _log_and_zeros(1 - message)
+        cyclic = 1 - messages.per_graph(log).exp() * (messages.per_graph(zero) == 0)
         return torch.stack((1 - cyclic, cyclic), 1)
+
+
+SPARSE = 0.25  # below this share of non-zero entries messages are kept as a list
+SETTLED = 1e-7  # a change of messages that is no change any more
+
+
+@dataclass(frozen=True, eq=False)
+class _DenseMessages:
+    """Messages m(u→v) as matrices [B, N, N]: for soft graphs in which every pair counts."""
+
+    weight: Tensor
+
+    def arriving(self, x: Tensor) -> Tensor:
+        """Σ_w x(w→u) at the source u of every message u→v."""
+        return x.sum(1)[:, :, None]
+
+    def reverse(self, x: Tensor) -> Tensor:
+        """x(v→u) for every message u→v."""
+        return x.transpose(1, 2)
+
+    def per_graph(self, x: Tensor) -> Tensor:
+        return x.flatten(1).sum(1)
+
+
+class _SparseMessages:
+    """Messages as a list [K] over the pairs that are not zero: for graphs whose edges alone are soft."""
+
+    def __init__(self, soft: Tensor, b: Tensor, u: Tensor, v: Tensor) -> None:
+        batch, n, _ = soft.shape
+        self.weight, self.graph, self.shape = soft[b, u, v], b, (batch, batch * n)
+        self.source, self.target = b * n + u, b * n + v
+        back = (self.target * n + u).argsort()  # the list is sorted by (b, u, v), so this finds (b, v, u)
+        self.back = torch.empty_like(back).scatter_(0, back, torch.arange(len(back), device=back.device))
+
+    def arriving(self, x: Tensor) -> Tensor:
+        return x.new_zeros(self.shape[1]).index_add(0, self.target, x)[self.source]
+
+    def reverse(self, x: Tensor) -> Tensor:
+        return x[self.back]
+
+    def per_graph(self, x: Tensor) -> Tensor:
+        return x.new_zeros(self.shape[0]).index_add(0, self.graph, x)
+
+
+def _log_and_zeros(factor: Tensor) -> tuple[Tensor, Tensor]:
+    """The logarithm where a factor is not zero (0 where it is), and 1 where it is zero."""
+    zero = factor == 0
+    return torch.where(zero, torch.ones_like(factor), factor).log(), zero.to(factor.dtype)
+
+
+def _product_without_one(silent: Tensor, messages: _DenseMessages | _SparseMessages) -> Tensor:
+    """Π_{w≠v} (1 - m(w→u)) for every message u→v, exact at binary points, differentiable elsewhere.
+
+    By logarithms, zeros being counted apart: with none left after v's own is taken out, the product is what remains.
+    """
+    log, zero = _log_and_zeros(silent)
+    others = messages.arriving(log) - messages.reverse(log)
+    zeros = messages.arriving(zero) - messages.reverse(zero)
+    return torch.where(zeros > 0.5, torch.zeros_like(others), others.exp())
 
 
 WORD = 64  # nodes whose neighbours fit one machine word
@@ -119,15 +181,6 @@ def n_components(edges: Tensor) -> Tensor:
     # Labels are given out in the order in which components are met, so each block's are contiguous.
     last = label.reshape(batch, n).max(1) + 1
     return torch.from_numpy(np.diff(last, prepend=0)).long().to(edges.device)
-
-
-def _product_without_one(factors: Tensor) -> Tensor:
-    """Π_{w≠v} f[..., w] for every v, without dividing by zero: exact at binary points, differentiable elsewhere."""
-    zero = factors == 0
-    safe = torch.where(zero, torch.ones_like(factors), factors)
-    product, zeros = safe.prod(-1, keepdim=True), zero.sum(-1, keepdim=True)
-    # With no zero divide it out; with one, only the entry that is itself the zero has a non-zero product.
-    return torch.where(zeros - zero.long() == 0, product / safe, torch.zeros_like(factors))
 
 
 # -- ASD -------------------------------------------------------------------------------------------------
