@@ -5,8 +5,8 @@ loses it, and the masked part is small. With p_c the (relaxed) oracle's probabil
 
     min  ‖A⊙S‖₁ + λ [ α · relu(γ + ½ - p_c(A⊙S)) + (1 - α) · relu(γ + p_c(A - A⊙S) - ½) ],     S = sigmoid(M).
 
-The explanation is the edges with S > ½; the counterfactual is what is left without them. Edges are only removed, so on
-Tree-Cycles no tree can be explained: correctness cannot exceed the share of cyclic graphs.
+The explanation is the edges with S > ½; the counterfactual is what is left without them. Edges are only removed, so
+on Tree-Cycles no tree can be explained: correctness cannot exceed the share of cyclic graphs.
 
 Deviations from the original paper:
 
@@ -17,12 +17,13 @@ Deviations from the original paper:
 5. What is found is shown to the oracle once; if the class has not changed, it is a failure and says so.
 
 The search of the RSGG-CE paper chose α = .7, λ = 20, γ = .9 and a learning rate of .01; what of that reached its
-optimiser is said in `baselines.released.cf2`. The defaults here are the original's (α = .6, λ = 1000, γ = .5, rate .05);
-the row of Table 1 has values chosen on graphs that are in no test fold (`benchmarks.catalogue`).
+optimiser is said in `baselines.released.cf2`. The defaults here are the original's (α = .6, λ = 1000, γ = .5, rate
+.05); the row of Table 1 has values chosen on graphs that are in no test fold (`benchmarks.catalogue`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -86,7 +87,7 @@ class CF2(Explainer):
         classes: Tensor,
         oracle: CountingOracle,
         owner: Tensor,
-        starts: list[tuple[object, ...]],
+        starts: Sequence[tuple[object, ...]],
     ) -> Tensor:
         """The soft masks A⊙S of these graphs, float [R, N, N]; the loss of every step is left in `history_`."""
         u, v = torch.triu_indices(adjacency.shape[1], adjacency.shape[1], 1)
@@ -122,7 +123,7 @@ class CF2(Explainer):
         return masked.sum((1, 2)) / 2 + self.strength * (self.factual * keeps + (1 - self.factual) * loses)
 
 
-def _initial_logits(n: int, starts: list[tuple[object, ...]]) -> Tensor:
+def _initial_logits(n: int, starts: Sequence[tuple[object, ...]]) -> Tensor:
     """M ~ N(1, sqrt(2 / n)), a logit per pair, drawn by name (Box & Muller)."""
     seeds = np.array([seed_for(*start) for start in starts], dtype=np.uint64)
     pairs = n * (n - 1) // 2

@@ -6,7 +6,6 @@ by `rsgg.minimise` reach the optimum or all but reach it. Each control is a clas
     Empty, Complete, Identity                constant answers; the first two never ask whether they are right
     RandomEdits, TwoSided                    random edits until the class changes, one by one or in doubling steps
     RandomEditsMinimised, TwoSidedMinimised  the same, made minimal
-    NearestDataGraph                         the closest training graph of another class (DCE)
     Optimum                                  the exact optimum; it knows the rule inside the oracle
 """
 
@@ -193,57 +192,7 @@ class TwoSidedMinimised(Minimised):
     base: Explainer = field(default_factory=TwoSided, metadata={"symbol": "base", "doc": "the two-sided order"})
 
 
-# -- Knowing the data, knowing the oracle ----------------------------------------------------------------
-
-
-@dataclass(kw_only=True)
-class NearestDataGraph(Explainer):
-    """The closest training graph of another class, among those with as many nodes (DCE); further candidates are the
-    next closest. Nodes are compared by their number, so the answer depends on how they are numbered.
-
-    The classes of the training graphs are known from fitting; the answer is still checked with one call, because where
-    there are node features it keeps those of the input.
-    """
-
-    capabilities: ClassVar[Capabilities] = Capabilities(
-        adds=True, removes=True, learns=True, permutation_invariant=False, deterministic=True
-    )
-
-    def _fit(self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, seed: int) -> None:
-        self.adjacency_, self.sizes_, self.classes_ = graphs.adjacency, graphs.sizes, classes
-
-    def _explain(
-        self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
-    ) -> list[Candidate]:
-        distance = _distances(graphs.adjacency, self.adjacency_)
-        fits = (graphs.sizes[:, None] == self.sizes_) & (classes[:, None] != self.classes_)
-        nearest = distance.masked_fill(~fits, torch.inf).argsort(dim=1, stable=True)
-        candidates = []
-        for i, (n, count) in enumerate(zip(graphs.sizes.tolist(), fits.sum(1).tolist(), strict=True)):
-            closest = self.adjacency_[nearest[i, : min(k, count)]]
-            candidates += [Candidate(adjacency) for adjacency in _padded(closest, graphs.n_nodes)]
-            no_more = Candidate(None, f"only {count} training graphs of another class have {n} nodes")
-            candidates += [no_more] * (k - len(closest))
-        return checked(candidates, graphs, classes, oracle, k)
-
-    def _state(self) -> dict[str, Tensor]:
-        return {"adjacency": self.adjacency_, "sizes": self.sizes_, "classes": self.classes_}
-
-    def _restore(self, state: dict[str, Tensor]) -> None:
-        self.adjacency_, self.sizes_, self.classes_ = state["adjacency"], state["sizes"], state["classes"]
-
-
-def _distances(graphs: Tensor, others: Tensor) -> Tensor:
-    """GED between all graphs and all others, float32 [B, T] (exact: whole numbers), as |a| + |b| - 2 a·b."""
-    n = max(graphs.shape[1], others.shape[1])
-    a, b = (_padded(adjacency, n).flatten(1).float() for adjacency in (graphs, others))
-    return (a.sum(1)[:, None] + b.sum(1) - 2 * a @ b.T) / 2
-
-
-def _padded(adjacency: Tensor, n: int) -> Tensor:
-    """Cut or pad the last two axes to n nodes; what is cut off here is padding itself."""
-    missing = n - adjacency.shape[-1]
-    return torch.nn.functional.pad(adjacency, (0, missing, 0, missing))
+# -- Knowing the oracle ----------------------------------------------------------------------------------
 
 
 @dataclass(kw_only=True)

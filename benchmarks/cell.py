@@ -18,7 +18,7 @@ from typing import Any, cast
 import numpy as np
 import torch
 
-from benchmarks.catalogue import Method, choose_datasets, choose_methods
+from benchmarks.catalogue import Method, belongs, choose_datasets, choose_methods
 from benchmarks.options import RunOptions, numbers
 from rsgg.data.dataset import DatasetSpec
 from rsgg.errors import UsageError
@@ -140,7 +140,9 @@ def grid(
 ) -> list[Cell]:
     """All cells of these data sets and methods, row by row, so that tables fill from the top."""
     chosen = tuple(folds)
-    rows = [(spec, method.for_dataset(spec.name)) for spec in datasets for method in methods]
+    rows = [
+        (spec, method.for_dataset(spec.name)) for spec in datasets for method in methods if belongs(method, spec.name)
+    ]
     return [
         Cell(replicate(spec, seed), method.tiny() if smoke else method, fold, of, seed, k)
         for spec, method in rows

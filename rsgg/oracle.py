@@ -80,8 +80,8 @@ class TreeCyclesOracle(Oracle):
             if settled:
                 break
         log, zero = _log_and_zeros(1 - message)
-        cyclic = 1 - messages.per_graph(log).exp() * (messages.per_graph(zero) == 0)
-        return torch.stack((1 - cyclic, cyclic), 1)
+        tree = messages.per_graph(log).exp() * (messages.per_graph(zero) == 0)  # exact when it is tiny, too
+        return torch.stack((tree, 1 - tree), 1)
 
 
 SPARSE = 0.25  # below this share of non-zero entries messages are kept as a list

@@ -10,7 +10,6 @@ from baselines.controls import (
     Complete,
     Empty,
     Identity,
-    NearestDataGraph,
     Optimum,
     RandomEdits,
     RandomEditsMinimised,
@@ -196,41 +195,7 @@ def test_a_graph_of_one_node_has_nothing_to_edit() -> None:
         assert other.found
 
 
-# -- knowing the data, knowing the oracle ----------------------------------------------------------------
-
-
-def test_nearest_data_graph_is_the_nearest_by_brute_force(trees: Dataset) -> None:
-    train, test = trees.graphs[:100], trees.graphs[150:162]
-    results = NearestDataGraph().fit(train, trees.oracle).explain(test, trees.oracle, k=2)
-    cyclic = [has_cycle(graph.to_networkx()) for graph in train]
-    for i, graph in enumerate(test):
-        wanted = not has_cycle(graph.to_networkx())
-        others = [other for other, is_cyclic in zip(train, cyclic, strict=True) if is_cyclic == wanted]
-        distances = sorted(np.triu(graph.adjacency != other.adjacency).sum() for other in others)
-        assert [len(r.edits) for r in results[2 * i : 2 * i + 2]] == distances[:2]
-        assert [r.calls for r in results[2 * i : 2 * i + 2]] == [2, 1]
-    assert all(flips(results))
-
-
-def test_nearest_data_graph_needs_as_many_nodes() -> None:
-    explainer = NearestDataGraph().fit([tree(9), unicyclic(9, 3), unicyclic(6, 3)], TreeCyclesOracle())
-    results = explainer.explain([tree(9, 5), tree(6, 5), tree(12)], TreeCyclesOracle(), k=2)
-    assert [r.found for r in results] == [True, False, True, False, False, False]
-    assert results[1].reason == "only 1 training graphs of another class have 9 nodes"
-    assert results[4].reason == "only 0 training graphs of another class have 12 nodes"
-    (alone,) = explainer.explain([tree(6, 5)], TreeCyclesOracle())  # padded less than the training graphs
-    assert alone.edits == results[2].edits
-
-
-def test_nearest_data_graph_is_checked_where_the_oracle_reads_features() -> None:
-    class ReadsFeatures(TreeCyclesOracle):
-        def predict(self, graphs: GraphBatch) -> Tensor:
-            assert graphs.features is not None
-            return graphs.features[:, 0, 0].long()
-
-    graphs = [Graph(nx.to_numpy_array(unicyclic(6, 3, i)), np.full((6, 1), i % 2)) for i in range(4)]
-    results = NearestDataGraph().fit(graphs, ReadsFeatures()).explain(graphs, ReadsFeatures())
-    assert {r.reason for r in results} == {"the candidate does not change the class"}
+# -- knowing the oracle ----------------------------------------------------------------------------------
 
 
 def test_optimum_reaches_the_bound_with_one_question(trees: Dataset) -> None:

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from baselines.controls import Empty, NearestDataGraph, TwoSided, TwoSidedMinimised
+from baselines.controls import Empty, TwoSided, TwoSidedMinimised
+from baselines.search import DCE
 from rsgg.contract import EdgesModuloThree
 from rsgg.data import ASD, TreeCycles
 from rsgg.errors import NotFittedError, RSGGError, UsageError
@@ -213,12 +214,12 @@ def test_identity_of_a_result_contains_the_base() -> None:
     assert Minimised(base=Fixed(weight=3)).hyperparameters() == {"base": "Fixed", "Fixed.weight": 3}
     assert Minimised(base=Empty()).hyperparameters() == {"base": "Empty"}
     assert Minimised(base=Empty()).capabilities.may_return_invalid is False
-    assert Minimised(base=NearestDataGraph()).capabilities.learns is True
+    assert Minimised(base=DCE()).capabilities.learns is True
 
 
 def test_a_base_that_learns_is_fitted_saved_and_loaded_with_it(tmp_path: Path) -> None:
     graphs = TreeCycles(n_nodes=12, n_graphs=20).load().graphs
-    explainer = Minimised(base=NearestDataGraph())
+    explainer = Minimised(base=DCE())
     with pytest.raises(NotFittedError):
         explainer.explain(graphs, TreeCyclesOracle())
     before = explainer.fit(graphs, TreeCyclesOracle()).explain(graphs, TreeCyclesOracle())

@@ -284,15 +284,15 @@ def test_ddbs_asks_fewer_questions_where_one_pair_decides() -> None:
 
 
 def test_ddbs_learns_the_difference_of_frequencies() -> None:
-    oracle, graphs = TreeCyclesOracle(), GraphBatch.of([*gnp(20, 7), *gnp(20, 9)])
+    oracle, graphs = TreeCyclesOracle(), GraphBatch.of([*gnp(20, 7), *gnp(9, 8), *gnp(20, 9, 0.7)])
     ddbs = DDBS().fit(graphs, oracle)
     count = np.zeros((2, 9, 9, 2))  # class, u, v, (graphs with both nodes, with the edge)
     for graph in graphs:
         for u, v in combinations(range(graph.n_nodes), 2):
             count[int(has_cycle(graph.to_networkx())), u, v] += (1, graph.adjacency[u, v])
     for u, v in combinations(range(9), 2):
-        share = count[:, u, v, 1] / count[:, u, v, 0]
-        expected = share[1] - share[0] if count[:, u, v, 0].all() else 0.0
+        share = count[:, u, v, 1] / np.maximum(count[:, u, v, 0], 1)
+        expected = share[1] - share[0] if count[:, u, v, 0].all() else 0.0  # no tree has nine nodes
         assert ddbs.difference_[0, u, v].item() == pytest.approx(expected)
         assert ddbs.difference_[1, v, u].item() == pytest.approx(-expected)
 
@@ -358,6 +358,16 @@ def test_irand_flips_as_many_pairs_as_it_says() -> None:
     assert abs(per_pair / per_pair.mean() - 1).max() < 0.06  # every pair as often as any other
 
 
+def test_irand_draws_anew_in_every_try() -> None:
+    """Two tries share a pair as often as chance: i·j / P for i and j pairs out of P."""
+    oracle = Never()
+    IRand(share=4 / 435, tries=10).explain([nx.empty_graph(30)] * 20, oracle)
+    asked = np.array(oracle.seen[20:]).reshape(4, 20, 10, 900).transpose(1, 0, 2, 3)  # row, level, try, pair
+    asked = asked.reshape(20, 40, 900).astype(int)
+    shared = (asked @ asked.transpose(0, 2, 1))[:, *np.triu_indices(40, 1)] / 2
+    assert shared.mean() == pytest.approx(2.5**2 / 435, rel=0.2)
+
+
 def test_irand_goes_up_level_by_level_and_starts_from_the_input() -> None:
     graphs = [nx.empty_graph(9), nx.empty_graph(5), nx.empty_graph(2)]
     for graph, levels in zip(graphs, (3, 1, 1), strict=True):  # a tenth of 36, 10 and 1 pairs, at least one
@@ -379,7 +389,7 @@ def test_irand_finds_a_cycle_edge_as_often_as_chance() -> None:
 def test_pairs_by_number() -> None:
     u, v = _pair(np.arange(600 * 599 // 2))
     assert list(zip(u[:6], v[:6], strict=True)) == [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)]
-    assert (u < v).all() and (u >= 0).all() and v.max() == 599 and len(set(zip(u.tolist(), v.tolist()))) == len(u)
+    assert (u < v).all() and (u >= 0).all() and v.max() == 599 and len(set((v * 600 + u).tolist())) == len(u)
 
 
 # -- DCE -------------------------------------------------------------------------------------------------

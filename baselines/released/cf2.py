@@ -1,17 +1,17 @@
 """CF² as the comparison behind Table 1 ran it: the empty graph, always.
 
-What was computed: one n × n matrix of logits for the whole data set, trained on ‖A⊙S‖₁ alone, after which the *masked* part
-A⊙S of the input is returned with its weights cut to integers. Weights in (0, 1) become 0, so no edge is ever left, however
-long the mask is trained: GED is the number of edges (27.564 and 655.661 printed), and a graph is explained iff the empty
-graph is of another class (the cyclic ones; on ASD those of class 0).
+What was computed: one n × n matrix of logits for the whole data set, trained on ‖A⊙S‖₁ alone, after which the
+*masked* part A⊙S of the input is returned with its weights cut to integers. Weights in (0, 1) become 0, so no edge is
+ever left, however long the mask is trained: GED is the number of edges (27.564 and 655.661 printed), and a graph is
+explained iff the empty graph is of another class (the cyclic ones; on ASD those of class 0).
 
 Deviations of what was run from the original paper and from the text:
 
 1. The mask is shared by all graphs; the original optimises one per instance.
-2. The oracle's answers are detached from the mask, so the factual and the counterfactual term have no gradient. α, λ and γ
-   cannot matter; λ and the batch ratio were not read from the configuration in the first place.
-3. Gradients are never cleared, so that every step is larger than the one before: all entries that belong to an edge of
-   some training graph underflow within a few dozen epochs of 500.
+2. The oracle's answers are detached from the mask, so the factual and the counterfactual term have no gradient. α, λ
+   and γ cannot matter; λ and the batch ratio were not read from the configuration in the first place.
+3. Gradients are never cleared, so that every step is larger than the one before: all entries that belong to an edge
+   of some training graph underflow within a few dozen epochs of 500.
 4. The factual part is returned. The counterfactual of CF² is its complement.
 5. Weights are cut to integers (`tests/test_cf2.py` shows that the training does not matter then).
 6. The printed 0.000 oracle calls are those of folds whose models were found on disk; the printed runtime is that of
