@@ -113,8 +113,8 @@ def _beyond(tree_cycles: float, asd: float) -> dict[str, Any]:
 
 
 # CF²: the original's values for ASD, where smaller λ remove nothing. For Tree-Cycles λ and α were chosen from the
-# paper's search space on graphs that are in no fold (replicate 1): the smallest of both reach the ceiling with the fewest
-# edits.
+# paper's search space on graphs that are in no fold (replicate 1): the smallest of both reach the ceiling with the
+# fewest edits.
 CF2_ORIGINAL = {"strength": 1000.0, "factual": 0.6}
 CF2_CHOSEN = {"strength": 20.0, "factual": 0.5}
 

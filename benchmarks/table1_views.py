@@ -19,11 +19,16 @@ from rich.table import Table
 from rich.text import Text
 
 from benchmarks.catalogue import Method
-from benchmarks.verdict import DIFFERS, ORDER_HOLDS, REPRODUCED, printed
+from benchmarks.verdict import DIFFERS, ORDER_HOLDS, REPRODUCED, explanation, paper_table, printed
 from rsgg.metrics import METRICS, TABLE1_METRICS, Metric
 
 PAPER_METHODS = {"meg": "MEG", "cf2": "CF²", "clear": "CLEAR", "g-countergan": "G-CounteRGAN", "rsgg-ce": "RSGG-CE"}
-DATASET_LABELS = {"tree-cycles": "Tree-Cycles", "asd": "ASD"}
+DATASET_LABELS = {
+    "tree-cycles": "Tree-Cycles",
+    "tree-cycles-relabelled": "Tree-Cycles, nodes renamed at random",
+    "tree-cycles-32": "Tree-Cycles, 32 nodes",
+    "asd": "ASD",
+}
 BEYOND = tuple(
     METRICS[name]
     for name in (
@@ -93,6 +98,7 @@ def layout(
         (dataset, method, "paper")
         for dataset in sorted({row[0] for row in ours} & set(DATASET_LABELS))
         for method in PAPER_METHODS
+        if dataset in paper_table().index or printed(dataset, method, "ged") is not None
     ]
     for dataset, method, variant in sorted([*paper, *ours], key=_shown_order(methods)):
         rows = views.setdefault(dataset, [])
@@ -289,7 +295,9 @@ def _markdown_verdicts(rows: Sequence[RowView]) -> str:
         for metric in TABLE1_METRICS:
             entry = row.entry(metric.name)
             if entry.verdict:
-                cells = (_md(row.label), row.variant, metric.label, entry.verdict, _md(entry.reason))
+                why = explanation(row.dataset, row.method, metric.name) if row.variant == "released" else ""
+                reason = f"{entry.reason}. {why.capitalize()}." if why else entry.reason
+                cells = (_md(row.label), row.variant, metric.label, entry.verdict, _md(reason))
                 lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) if len(lines) > 2 else "Nothing to compare yet."
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmarks.options import RESULTS
+from benchmarks.options import RESULTS, ROOT
 from rsgg.metrics import METRICS
 from rsgg.statistics import Bounds
 
@@ -40,12 +40,34 @@ COMPARED_VARIANTS = frozenset({"released", "faithful"})  # what the paper's rows
 _SLACK = 1e-9  # floating point only
 
 
+# A printed row that comes from other data than its table says, and under which name those data are measured here.
+PRINTED_ON = {"tree-cycles-32": ("tree-cycles", ("meg",))}
+
+ANY = "*"
+
+
+@cache
+def explanations(path: Path = ROOT / "benchmarks" / "explanations.csv") -> tuple[tuple[tuple[str, str, str], str], ...]:
+    """Why printed cells are what they are, in words, from the particular to the general."""
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    return tuple(((line.dataset, line.method, line.metric), line.explanation) for line in table.itertuples())
+
+
+def explanation(dataset: str, method: str, metric: str) -> str:
+    """Why this printed cell is what it is: the first entry that fits."""
+    for pattern, words in explanations():
+        if all(part in (ANY, name) for part, name in zip(pattern, (dataset, method, metric), strict=True)):
+            return words
+    return ""
+
+
 @dataclass(frozen=True)
 class Printed:
-    """A number as the paper prints it."""
+    """A number as the paper prints it, where, and over how many folds it was averaged."""
 
     text: str
     place: str
+    folds: int = 10
 
     @property
     def value(self) -> float:
@@ -83,22 +105,30 @@ class Verdict:
 def paper_table(path: Path = RESULTS / "paper" / "table1.csv") -> pd.DataFrame:
     """Table 1 as printed: values as text, `value` empty where the paper prints ×."""
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    return table.astype({"bold": int, "underlined": int}).set_index(["dataset", "method", "metric"])
+    return table.astype({"bold": int, "underlined": int, "folds": int}).set_index(["dataset", "method", "metric"])
 
 
 @cache
 def printed(dataset: str, method: str, metric: str) -> Printed | None:
     """What the paper prints for this cell, if anything."""
     table = paper_table()
-    if (dataset, method, metric) not in table.index:
+    key = (_table_of(dataset, method), method, metric)
+    if key not in table.index:
         return None
-    row = table.loc[(dataset, method, metric)]
-    return Printed(row["value"], row["place"]) if row["value"] else None
+    row = table.loc[key]
+    return Printed(row["value"], row["place"], int(row["folds"])) if row["value"] else None
+
+
+def _table_of(dataset: str, method: str) -> str:
+    """The data set in whose table the paper prints what is measured here on `dataset`."""
+    table, methods = PRINTED_ON.get(dataset, (dataset, ()))
+    return table if not methods or method in methods else dataset
 
 
 def printed_methods(dataset: str, metric: str) -> dict[str, float]:
     """The printed values of all methods for this data set and metric."""
-    rows = paper_table().xs((dataset, metric), level=("dataset", "metric"))["value"]
+    table = PRINTED_ON[dataset][0] if dataset in PRINTED_ON else dataset
+    rows = paper_table().xs((table, metric), level=("dataset", "metric"))["value"]
     return {str(method): float(value) for method, value in rows.items() if value}
 
 
@@ -106,9 +136,8 @@ def printed_methods(dataset: str, metric: str) -> dict[str, float]:
 def training_share(dataset: str, method: str) -> float:
     """The share of folds whose training is inside the printed row; 0 for methods and data sets the paper has not."""
     table = paper_table()
-    if (dataset, method, "oracle_calls") not in table.index:
-        return 0.0
-    return float(table.loc[(dataset, method, "oracle_calls"), "training"] or 0)
+    key = (_table_of(dataset, method), method, "oracle_calls")
+    return float(table.loc[key, "training"] or 0) if key in table.index else 0.0
 
 
 def rank(values: dict[str, float], method: str, *, higher_is_better: bool) -> int:
@@ -155,3 +184,31 @@ def _against_order(dataset: str, method: str, metric: str, paper: Printed, mean:
     if before == after:
         return True, f"{place} keeps rank {before} of {len(values)}"
     return False, f"{place} moves from rank {before} to rank {after} of {len(values)}"
+
+
+# -- One verdict per printed cell ----------------------------------------------------------------------------------
+
+VERDICT_COLUMNS = (
+    "dataset", "method", "metric", "printed", "place", "measured_on", "mean", "pi_low", "pi_high",
+    "verdict", "reason", "explanation",
+)  # fmt: skip
+
+
+def per_printed_cell(table: pd.DataFrame) -> pd.DataFrame:
+    """The verdict on every number that Table 1 prints, from the released variants: `VERDICT_COLUMNS`.
+
+    A row that comes from other data than its table says is judged on those. What was not measured has no verdict.
+    """
+    released = table[table["variant"] == "released"].set_index(["dataset", "method", "metric"])
+    lines = []
+    for (dataset, method, metric), cell in paper_table().iterrows():
+        if not cell["value"]:
+            continue
+        where = next((data for data, (of, whose) in PRINTED_ON.items() if of == dataset and method in whose), dataset)
+        line: dict[str, object] = {"dataset": dataset, "method": method, "metric": metric, "printed": cell["value"]}
+        line |= {"place": cell["place"], "measured_on": where, "verdict": "", "reason": "not measured"}
+        if (where, method, metric) in released.index:
+            ours = released.loc[(where, method, metric)]
+            line |= {name: ours[name] for name in ("mean", "pi_low", "pi_high", "verdict", "reason")}
+        lines.append({**line, "explanation": explanation(where, str(method), str(metric))})
+    return pd.DataFrame(lines, columns=list(VERDICT_COLUMNS))

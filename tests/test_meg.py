@@ -1,0 +1,324 @@
+"""MEG and MEG as released, against full forward passes, closed forms, brute force and sequential arithmetic."""
+
+from itertools import combinations
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from scipy.integrate import quad
+from scipy.stats import beta
+from torch import Tensor
+
+from baselines.meg import (
+    MEG,
+    EndState,
+    GraphEnvironment,
+    Judgement,
+    PairFlips,
+    QNetwork,
+    Transition,
+    _keep,
+    _Learner,
+    candidate_pairs,
+    q_learning,
+    reward,
+)
+from baselines.released.meg import ReleasedMEG, end_states
+from rsgg.contract import CHECKS, Subject, TriangleOracle, run_check
+from rsgg.data import TreeCycles
+from rsgg.errors import OracleError, UsageError
+from rsgg.graph import GraphBatch
+from rsgg.oracle import CountingOracle, Oracle, TreeCyclesOracle
+from tests.graphs import has_cycle, tree, unicyclic
+
+EASY = MEG(episodes=60, decay=0.95, batch=4, interval=2)
+
+
+class CompleteOracle(Oracle):
+    """Class 1 iff every pair of nodes is joined."""
+
+    name = "complete"
+
+    def predict(self, graphs: GraphBatch) -> Tensor:
+        return (graphs.n_edges == graphs.sizes * (graphs.sizes - 1) // 2).long()
+
+
+class Linear(Oracle):
+    """Class 1 iff more than half of the first five pairs of node 0 are edges; its relaxation is a sigmoid of that."""
+
+    name = "linear"
+
+    def predict(self, graphs: GraphBatch) -> Tensor:
+        return (graphs.adjacency[:, 0, 1:6].long().sum(1) > 2).long()
+
+    def relaxed(self, adjacency: Tensor, features: Tensor | None = None) -> Tensor:
+        positive = torch.sigmoid(2 * (adjacency[:, 0, 1:6].sum(1) - 2.5))
+        return torch.stack((1 - positive, positive), 1)
+
+
+def environment(graph: nx.Graph, oracle: Oracle, relaxed: bool = False, budget: int | None = None) -> GraphEnvironment:
+    graphs = GraphBatch.of(graph)
+    class_ = int(oracle.predict(graphs)[0])
+    pairs = np.array(list(combinations(range(len(graph)), 2)))
+    return GraphEnvironment(graphs, 0, class_, CountingOracle(oracle, budget), 0, pairs, relaxed)
+
+
+# -- the contract ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=[MEG, ReleasedMEG], ids=lambda cls: cls.__name__)
+def subject(request: pytest.FixtureRequest) -> Subject:
+    return Subject(request.param)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_contract(check, subject: Subject) -> None:
+    run_check(check, subject)
+
+
+# -- the network -------------------------------------------------------------------------------------------
+
+
+def test_successors_are_scored_as_by_a_full_forward_pass() -> None:
+    rng = torch.Generator().manual_seed(0)
+    state = torch.cat(((torch.rand(45, generator=rng) < 0.5).float(), torch.tensor([2.0])))
+    network = QNetwork(46, seed=1)
+    rows = [state.clone() for _ in range(46)]
+    for j in range(45):
+        rows[j][j] = 1 - rows[j][j]
+    full = torch.stack(rows)
+    layers = [torch.nn.Linear(a, b) for a, b in ((46, 512), (512, 128), (128, 32), (32, 1))]
+    plain = torch.nn.Sequential(*[part for layer in layers for part in (layer, torch.nn.ReLU())][:-1])
+    for layer, weight, bias in zip(layers, network.weights, network.biases, strict=True):
+        layer.load_state_dict({"weight": weight.detach().T, "bias": bias.detach()})
+    flips = PairFlips(state)
+    assert torch.equal(flips.encodings(torch.arange(46)), full)
+    assert torch.allclose(network.of(flips), plain(full)[:, 0], atol=1e-6)
+    assert torch.allclose(network(full), plain(full)[:, 0], atol=1e-6)
+
+
+def test_gradients_reach_every_parameter_and_the_target_follows_slowly() -> None:
+    env = environment(tree(6), TreeCyclesOracle())
+    learner = _Learner(QNetwork(env.width, 0), EASY._recipe())
+    before = [p.detach().clone() for p in learner.network.parameters]
+    rng = np.random.default_rng(0)
+    for action in range(env.width):
+        state = env.after(env.start, action)
+        learner.remember(Transition(env.successors(env.start, 2), action, 0.5, env.successors(state, 1)))
+    learner.update(rng)
+    for old, new, target in zip(before, learner.network.parameters, learner.target.parameters, strict=True):
+        assert new.grad is not None and new.grad.abs().sum() > 0
+        assert not torch.equal(old, new.detach())
+        assert torch.allclose(target, old + 0.005 * (new.detach() - old), atol=1e-8)
+
+
+def test_targets_are_the_gain_and_the_discounted_best_of_what_follows() -> None:
+    env = environment(tree(5), TreeCyclesOracle())
+    learner = _Learner(QNetwork(env.width, 0), EASY._recipe())
+    first, second = env.successors(env.start, 2), env.successors(frozenset({3}), 1)
+    targets = learner._targets([Transition(first, 3, 0.25, second), Transition(second, 0, -0.5, None)])
+    best = max(float(learner.target(second.encodings(torch.tensor([a])))) for a in range(len(second)))
+    assert targets.tolist() == pytest.approx([0.25 + 0.95 * best, -0.5], abs=1e-6)
+
+
+def test_the_loss_falls() -> None:
+    """Over every first action of one-step episodes, before and after training on draws of them."""
+    env = environment(unicyclic(8, 4), TreeCyclesOracle())
+    learner = _Learner(QNetwork(env.width, 0), MEG(horizon=1)._recipe())
+    first, start = env.successors(env.start, 1), env.judge(env.start).reward
+    gains = [env.judge(env.after(env.start, action)).reward - start for action in range(env.width)]
+    for action, gain in enumerate(gains):
+        learner.remember(Transition(first, action, gain, None))
+    rng, errors = np.random.default_rng(0), []
+    for _ in range(3):
+        errors.append(float(((learner.network.of(first) - torch.tensor(gains)) ** 2).mean()))
+        for _ in range(200):
+            learner.update(rng)
+    assert errors[0] > errors[1] > errors[2] and errors[2] < 0.2 * errors[0]
+    assert len(learner.losses) == 600 and np.mean(learner.losses[-100:]) < 0.2 * np.mean(learner.losses[:100])
+
+
+def test_what_was_learnt_ranks_the_right_edit_first() -> None:
+    """On a triangle with a tail, Q prefers each cycle edge to every other first action."""
+    env = environment(unicyclic(7, 3), TreeCyclesOracle())
+    played = q_learning(env, MEG(episodes=300, decay=0.99, horizon=1, lr=1e-3, interval=1)._recipe(), "rank")
+    values = played.network.of(env.successors(env.start, 1))
+    cuts = [env.judge(env.after(env.start, a)).valid for a in range(env.width)]
+    assert sum(cuts) == 3
+    assert values[torch.tensor(cuts)].min() > values[~torch.tensor(cuts)].max()
+
+
+# -- the environment ---------------------------------------------------------------------------------------
+
+
+def test_rewards_are_those_of_the_formula() -> None:
+    assert reward(1.0, 1.0) == pytest.approx(0.9) and reward(0.0, 1.0) == pytest.approx(0.18)
+    env = environment(nx.path_graph(4), TreeCyclesOracle())  # pairs 01 02 03 12 13 23; edges 01 12 23
+    assert env.judge(frozenset()) == Judgement(reward(0, 1), False)
+    assert env.judge(frozenset({1})) == Judgement(reward(1, 3 / 4), True)
+    assert env.judge(frozenset({0})) == Judgement(reward(0, 2 / 3), False)
+    assert env.judge(frozenset({0, 2})) == Judgement(reward(0, 2 / 4), False)
+    for state in (frozenset(), frozenset({1}), frozenset({0, 2, 5})):
+        edited = nx.path_graph(4)
+        for j in state:
+            pair = tuple(env.pairs[j])
+            edited.remove_edge(*pair) if edited.has_edge(*pair) else edited.add_edge(*pair)
+        assert np.array_equal(env.edited(state).numpy(), nx.to_numpy_array(edited))
+
+
+def test_a_state_is_asked_about_once_and_the_input_not_at_all() -> None:
+    env = environment(tree(6), TreeCyclesOracle())
+    for state in (frozenset(), frozenset({1}), frozenset({2}), frozenset({1})):
+        env.judge(state)
+    assert env.oracle.calls == 2
+    poor = environment(tree(6), TreeCyclesOracle(), budget=1)
+    assert poor.judge(frozenset({1})) is not None
+    assert poor.judge(frozenset({2})) is None and poor.judge(frozenset({1})) is not None
+
+
+def test_the_queue_keeps_the_best_once_each() -> None:
+    best: list[EndState[str]] = []
+    for name, value in (("a", 0.1), ("b", 0.7), ("a", 0.1), ("c", 0.7), ("d", 0.9), ("e", 0.0)):
+        _keep(best, EndState(name, Judgement(value, False)), 3)
+    assert [end.state for end in best] == ["d", "b", "c"]
+
+
+def test_candidate_pairs_are_all_pairs_or_half_edges() -> None:
+    graph = nx.to_numpy_array(nx.gnp_random_graph(20, 0.3, seed=1)).astype(np.uint8)
+    rng = np.random.default_rng(0)
+    everything = candidate_pairs(graph, 20, 190, rng)
+    assert everything.tolist() == [list(pair) for pair in combinations(range(20), 2)]
+    some = candidate_pairs(graph, 20, 40, rng)
+    assert len({tuple(pair) for pair in some.tolist()}) == 40 and (some[:, 0] < some[:, 1]).all()
+    assert graph[some[:, 0], some[:, 1]].sum() == 20
+    few_edges = nx.to_numpy_array(nx.path_graph(20)).astype(np.uint8)
+    some = candidate_pairs(few_edges, 20, 60, rng)
+    assert len(some) == 60 and few_edges[some[:, 0], some[:, 1]].sum() == 19
+
+
+# -- whole searches ----------------------------------------------------------------------------------------
+
+
+def test_the_only_flip_is_found() -> None:
+    """A path of three nodes has one cycle to close; a complete graph of five nodes lacks one edge."""
+    (path,) = EASY.explain([nx.path_graph(3)], TreeCyclesOracle())
+    assert path.added == [(0, 2)] and not path.removed
+    almost = nx.complete_graph(5)
+    almost.remove_edge(1, 3)
+    (result,) = EASY.explain([almost], CompleteOracle())
+    assert result.added == [(1, 3)] and not result.removed
+
+
+def test_tree_cycles_of_twelve_nodes_are_solved_with_one_edit() -> None:
+    graphs = [tree(12, 0), unicyclic(12, 3, 1), unicyclic(12, 5, 2)]
+    results = MEG(episodes=250, decay=0.99).explain(graphs, TreeCyclesOracle())
+    for graph, r in zip(graphs, results, strict=True):
+        assert len(r.edits) == 1 and has_cycle(r.returned.to_networkx()) != has_cycle(graph)
+        assert r.calls <= 1 + 66 + 66 * 65 // 2
+
+
+def test_another_oracle_another_result() -> None:
+    square = nx.cycle_graph(6)
+    square.add_edge(0, 2)  # a triangle and a cycle of five
+    (triangles,) = EASY.explain([square], TriangleOracle())
+    (cycles,) = EASY.explain([square], TreeCyclesOracle())
+    assert len(triangles.edits) == 1 and triangles.edits[0] in [(0, 1), (0, 2), (1, 2)]
+    assert len(cycles.edits) == 2 and not cycles.added
+
+
+def test_the_relaxed_reward_sees_what_the_class_hides() -> None:
+    """Three edits of node 0 are needed; the probability rewards each of them, the class only the third."""
+    graph = nx.gnp_random_graph(9, 0.5, seed=1)
+    graph.remove_edges_from(list(graph.edges(0)))
+    recipe = {"episodes": 150, "decay": 0.97, "horizon": 4, "lr": 1e-3}
+    oracle = CountingOracle(Linear())
+    relaxed = [MEG(reward="relaxed", **recipe).explain([graph], oracle, seed=seed)[0] for seed in range(2)]
+    for r in relaxed:
+        assert sum(u == 0 and v < 6 for u, v in r.added) == 3
+    assert sum(r.calls for r in relaxed) == oracle.calls
+    by_class = [MEG(**recipe).explain([graph], Linear(), seed=seed)[0] for seed in range(2)]
+    assert not any(r.found for r in by_class)
+    with pytest.raises(OracleError, match="no differentiable relaxation"):
+        MEG(reward="relaxed").explain([tree(5)], TriangleOracle())
+    with pytest.raises(UsageError, match="no reward 'soft'"):
+        MEG(reward="soft").explain([tree(5)], TriangleOracle())
+
+
+def test_results_do_not_depend_on_the_batch() -> None:
+    graphs = GraphBatch.of([tree(7, 1), unicyclic(10, 4), tree(9, 2)])
+    together = EASY.explain(graphs, TreeCyclesOracle(), k=2)
+    for i in range(3):
+        alone = EASY.explain(graphs.select(torch.tensor([i])), TreeCyclesOracle(), k=2)
+        assert [(r.edits, r.calls) for r in alone] == [(r.edits, r.calls) for r in together[2 * i : 2 * i + 2]]
+
+
+def test_further_candidates_are_further_end_states_at_no_cost() -> None:
+    results = EASY.explain([tree(8, 3)], TreeCyclesOracle(), k=4)
+    assert all(r.found for r in results) and len({tuple(r.edits) for r in results}) == 4
+    assert [r.calls for r in results[1:]] == [0, 0, 0]
+    many = EASY.explain([nx.path_graph(3)], TreeCyclesOracle(), k=3)
+    assert many[2].reason == "1 of the 10 best end states in 60 episodes change the class"
+    (impossible,) = EASY.explain([nx.empty_graph(1)], TreeCyclesOracle())
+    assert impossible.reason == "the graph has no pair of nodes to edit"
+
+
+def test_a_budget_ends_the_search_with_what_it_has() -> None:
+    (poor,) = EASY.explain([unicyclic(10, 3)], CountingOracle(TreeCyclesOracle(), 2))
+    assert poor.calls == 2 and (poor.found or poor.reason == "the oracle budget was used up")
+    (enough,) = EASY.explain([tree(10)], CountingOracle(TreeCyclesOracle(), 12))
+    assert enough.found and enough.calls == 12
+
+
+# -- as released -------------------------------------------------------------------------------------------
+
+
+def smallest_of_ten(pairs: int) -> float:
+    """P times the mean of the smallest of ten draws of Beta(6, 5), by integrating its survival function."""
+    return pairs * quad(lambda x: beta.sf(x, 6, 5) ** 10, 0, 1)[0]
+
+
+def test_released_reproduces_the_printed_row_on_32_nodes() -> None:
+    data = TreeCycles(n_nodes=32).load()
+    results = ReleasedMEG().explain(data.graphs, data.oracle)
+    ged = np.array([len(r.edits) for r in results])
+    assert ged.mean() == pytest.approx(159.7, abs=4)
+    assert ged.mean() == pytest.approx(smallest_of_ten(496), abs=3 * ged.std() / np.sqrt(len(ged)))
+    assert np.mean([len(r.edits) / r.input.size for r in results]) == pytest.approx(2.51, abs=0.07)
+    after = data.oracle.predict(GraphBatch.of([r.returned for r in results]))
+    assert (after == 1).all()  # so that its correctness is the share of trees
+    assert {r.calls for r in results} == {1}
+
+
+def test_released_on_28_nodes() -> None:
+    data = TreeCycles().load()
+    ged = np.array([len(r.edits) for r in ReleasedMEG().explain(data.graphs, data.oracle)])
+    assert smallest_of_ten(378) == pytest.approx(121.7, abs=0.5)
+    assert ged.mean() == pytest.approx(123.9, abs=4)
+
+
+def test_released_end_states_step_by_step() -> None:
+    """One matrix, changed in place while actions are enumerated; a copy is made of each action."""
+    rng = np.random.default_rng(3)
+    prefixes = rng.integers(1, 16, size=(6, 4))
+    for row, flipped in zip(prefixes, end_states(prefixes, 15), strict=True):
+        state = np.zeros(15, dtype=bool)
+        enumerated = _enumerate(state.copy())[0]
+        for length in row:
+            state = enumerated[length - 1]
+            enumerated, left = _enumerate(state)
+        assert np.array_equal(left, flipped)
+
+
+def _enumerate(matrix: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+    actions = []
+    for pair in range(len(matrix)):
+        matrix[pair] = not matrix[pair]
+        actions.append(matrix.copy())
+    return actions, matrix
+
+
+def test_released_does_not_fit_into_memory_on_116_nodes() -> None:
+    large, small = ReleasedMEG().explain([nx.empty_graph(116), nx.path_graph(8)], TreeCyclesOracle())
+    assert large.reason == "6670 actions of 13457 inputs per step do not fit into memory"
+    assert small.found
