@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -136,7 +137,7 @@ class QNetwork:
         sizes = (width, *HIDDEN, 1)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            layers = [torch.nn.Linear(a, b) for a, b in zip(sizes, sizes[1:], strict=False)]
+            layers = [torch.nn.Linear(a, b) for a, b in pairwise(sizes)]
         self.weights = [layer.weight.detach().T.contiguous().requires_grad_() for layer in layers]
         self.biases = [layer.bias.detach().clone().requires_grad_() for layer in layers]
 
@@ -193,7 +194,7 @@ def q_learning(environment: Environment[State], recipe: Recipe, *names: object) 
         for left in range(recipe.horizon, 0, -1):
             successors = environment.successors(state, left)
             greedy = rng.random() >= epsilon
-            action = int(learner.network.of(successors).argmax()) if greedy else int(rng.integers(len(successors)))
+            action = learner.greedy((state, left), successors) if greedy else int(rng.integers(len(successors)))
             state = environment.after(state, action)
             now = environment.judge(state)
             if now is None or before is None:
@@ -230,6 +231,13 @@ class _Learner:
         self.memory: list[Transition] = []
         self.position = 0
         self.losses: list[float] = []
+        self.chosen: dict[Hashable, int] = {}
+
+    def greedy(self, situation: Hashable, successors: Successors) -> int:
+        """The action of highest Q; looked up where the network has not changed since the same situation."""
+        if situation not in self.chosen:
+            self.chosen[situation] = int(self.network.of(successors).argmax())
+        return self.chosen[situation]
 
     def remember(self, transition: Transition) -> None:
         if len(self.memory) < self.recipe.replay:
@@ -251,13 +259,14 @@ class _Learner:
         with torch.no_grad():
             torch._foreach_lerp_(self.target.parameters, self.network.parameters, 1 - self.recipe.polyak)
         self.losses.append(loss.item())
+        self.chosen.clear()
 
     @torch.no_grad()
     def _targets(self, drawn: list[Transition]) -> Tensor:
         """gain + discount · max Q(next successors), by the target network."""
         targets = torch.tensor([t.gain for t in drawn])
         nexts = [(i, t.following) for i, t in enumerate(drawn) if t.following is not None]
-        if nexts:
+        if nexts and self.recipe.discount:
             values = self.target.above(torch.cat([following.first_layer(self.target) for _, following in nexts]))
             for (i, _), value in zip(nexts, values.split([len(following) for _, following in nexts]), strict=True):
                 targets[i] += self.recipe.discount * value.max()
@@ -381,8 +390,8 @@ class MEG(Explainer):
     horizon: int = hyper(2, "T", paper=1, doc="steps of an episode; fewer where the class changes")
     reward: str = hyper("class", "p_target", paper="relaxed", doc="class (black box) or relaxed (a probability)")
     max_actions: int = hyper(1024, "max actions", doc="candidate pairs per instance")
-    batch: int = hyper(8, "batch size", paper=1, doc="transitions per gradient step")
-    interval: int = hyper(2, "update interval", paper=1, doc="steps of play per gradient step")
+    batch: int = hyper(4, "batch size", paper=1, doc="transitions per gradient step")
+    interval: int = hyper(4, "update interval", paper=1, doc="steps of play per gradient step")
     replay: int = hyper(10_000, "replay", paper=10_000)
     lr: float = hyper(1e-4, "lr", paper=1e-4)
     discount: float = hyper(0.95, "γ", paper=0.95)
@@ -393,15 +402,14 @@ class MEG(Explainer):
 
     @classmethod
     def tiny(cls) -> MEG:
-        return cls(episodes=30, decay=0.93, batch=4, interval=3)
+        return cls(episodes=12, decay=0.85, batch=2, interval=6)
 
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
     ) -> list[Candidate]:
         if self.reward not in ("class", "relaxed"):
             raise UsageError(f"There is no reward {self.reward!r}; choose class or relaxed.")
-        # One instance after the other: the matrices are large enough for that to be as fast as side by side, and no
-        # instance can depend on its neighbours.
+        # One instance after the other, so that no instance can depend on its neighbours, not even by rounding.
         return [
             candidate
             for index, (name, class_) in enumerate(zip(graphs.names, classes.tolist(), strict=True))
@@ -412,7 +420,10 @@ class MEG(Explainer):
         self, graphs: GraphBatch, index: int, class_: int, oracle: CountingOracle, k: int, names: tuple[object, ...]
     ) -> list[Candidate]:
         pairs = candidate_pairs(
-            graphs.adjacency[index].cpu().numpy(), int(graphs.sizes[index]), self.max_actions, numpy_rng(*names, "pairs")
+            graphs.adjacency[index].cpu().numpy(),
+            int(graphs.sizes[index]),
+            self.max_actions,
+            numpy_rng(*names, "pairs"),
         )
         if not len(pairs):
             return [Candidate(None, "the graph has no pair of nodes to edit")] * k

@@ -3,7 +3,7 @@
     cells(options)        the grid: rows of the catalogue × data sets × folds, with the replicates of each row
     summarise(ledger, …)  a line per data set, method, variant and metric: our estimate beside the printed one
     compare(ledger, …)    RSGG-CE against every other row, and its generators against each other, paired per instance
-    render(ledger, …)     table1.csv, table1.md, table1.tex, comparisons.csv, manifest.json, and what to print
+    render(ledger, …)     table1.csv, .md and .tex, verdicts.csv, findings.csv and .md, comparisons.csv, manifest.json
 
 Estimates are means of fold means of replicate 0, as the paper's are; their intervals are bootstrapped over folds. The
 prediction interval behind a verdict comes from all complete replicates, or from fold means where they are too few.
@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from rich.console import Group
 
-from benchmarks import catalogue, collapse
+from benchmarks import catalogue, collapse, findings
 from benchmarks import table1_views as views
 from benchmarks.catalogue import Method
 from benchmarks.cell import Cell, canonical, cells_for, replicate
@@ -319,11 +319,14 @@ def render(
     methods = list({(cell.method.name, cell.method.variant): cell.method for cell in expected}.values())
     table, compared = summarise(ledger, methods), compare(ledger, methods)
     gaps = missing(expected, ledger, reasons)
+    found = findings.compute(findings.Results(table, ledger))
     layout = views.layout(table, [(c.dataset.name, c.method.name, c.method.variant) for c in expected], methods)
     written = {
         "table1.csv": _csv(table),
         "verdicts.csv": _csv(per_printed_cell(table)),
         "comparisons.csv": _csv(compared),
+        "findings.csv": _csv(found),
+        "findings.md": findings.markdown(found),
         "table1.md": views.markdown(layout, gaps),
         "table1.tex": views.latex(layout, gaps),
     }

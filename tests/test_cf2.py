@@ -1,0 +1,104 @@
+"""CF²: the faithful method on cases whose answer is plain, and what the released one comes to whatever it learns."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+
+from baselines.cf2 import CF2, _initial_logits
+from baselines.released.cf2 import ReleasedCF2
+from rsgg.data import TreeCycles
+from rsgg.graph import GraphBatch
+from rsgg.oracle import ASDOracle, CountingOracle, TreeCyclesOracle
+from tests.graphs import has_cycle, tree, unicyclic
+
+QUICK = CF2(strength=20.0, factual=0.2, epochs=150, lr=0.1)
+
+
+def test_a_lone_triangle_is_cut_with_one_edge() -> None:
+    (result,) = QUICK.explain([nx.cycle_graph(3)], TreeCyclesOracle())
+    assert result.found and len(result.removed) == 1 and not result.added
+
+
+def test_every_cycle_is_cut_and_no_tree_is_explained() -> None:
+    """The ceiling of a method that only removes: by NetworkX's judgement, on cycles of every size."""
+    graphs = [unicyclic(14, size, seed) for size in range(3, 8) for seed in range(3)] + [tree(14, s) for s in range(5)]
+    results = QUICK.explain(graphs, TreeCyclesOracle())
+    for graph, result in zip(graphs, results, strict=True):
+        assert result.found == has_cycle(graph)
+        if result.found:
+            assert not has_cycle(result.returned.to_networkx()) and not result.added
+            assert len(result.removed) <= 4
+
+
+def test_the_loss_falls_and_every_edge_gets_a_gradient() -> None:
+    explainer = CF2(strength=20.0, factual=0.5, epochs=80)
+    graphs = GraphBatch.of([unicyclic(12, 5)])
+    explainer.explain(graphs, TreeCyclesOracle())
+    losses = [step["loss"] for step in explainer.history_]
+    assert losses[-1] < 0.7 * losses[0] and len(losses) == 80
+    adjacency = graphs.adjacency.float()
+    soft = (adjacency * 0.6).requires_grad_()
+    oracle = CountingOracle(TreeCyclesOracle())
+    explainer._loss(soft, adjacency, None, torch.tensor([1]), oracle, torch.tensor([0])).sum().backward()
+    assert soft.grad is not None and (soft.grad[adjacency > 0] != 0).all()
+
+
+def test_the_oracles_answer_changes_the_result() -> None:
+    """The same graph, asked of the brain-network rule and of the cycle rule, loses other edges."""
+    graph = nx.gnp_random_graph(116, 0.1, seed=3)
+    explainer = CF2(strength=1000.0, epochs=60, lr=0.2)
+    by_rule = [explainer.explain([graph], oracle)[0].edits for oracle in (ASDOracle(), TreeCyclesOracle())]
+    assert by_rule[0] != by_rule[1]
+
+
+def test_the_objective_is_the_papers() -> None:
+    """By hand on a triangle: p_c of a soft triangle with weights s is s³ for the cycle oracle, c = 1."""
+    explainer = CF2(factual=0.7, strength=3.0, margin=0.9)
+    adjacency = torch.from_numpy(nx.to_numpy_array(nx.cycle_graph(3))).double()[None]
+    weight = 0.8
+    p_masked, p_rest = (
+        float(TreeCyclesOracle().relaxed(part)[0, 1]) for part in (weight * adjacency, (1 - weight) * adjacency)
+    )
+    expected = 3 * weight + 3.0 * (0.7 * max(0, 1.4 - p_masked) + 0.3 * max(0, 0.4 + p_rest))
+    counted = CountingOracle(TreeCyclesOracle())
+    loss = explainer._loss(weight * adjacency, adjacency, None, torch.tensor([1]), counted, torch.tensor([0]))
+    assert float(loss) == pytest.approx(expected) and counted.calls == 2
+
+
+def test_masks_start_as_the_original_draws_them() -> None:
+    drawn = _initial_logits(50, [("start", i) for i in range(40)])
+    assert float(drawn.mean()) == pytest.approx(1, abs=4 * 0.2 / np.sqrt(drawn.numel()))
+    assert float(drawn.std()) == pytest.approx(0.2, rel=0.02)
+
+
+def test_a_budget_buys_fewer_steps_and_is_never_exceeded() -> None:
+    results = QUICK.explain([unicyclic(9, 4), tree(9)], CountingOracle(TreeCyclesOracle(), budget=50))
+    assert all(result.calls <= 50 for result in results)
+
+
+# -- as released -----------------------------------------------------------------------------------------
+
+
+def test_released_returns_the_empty_graph_however_it_is_trained() -> None:
+    """Integers of weights in (0, 1): no training, a little and a lot give the same, with every seed."""
+    data = TreeCycles(n_graphs=40).load()
+    for epochs in (0, 1, 40):
+        for seed in range(3):
+            explainer = ReleasedCF2(epochs=epochs).fit(data.graphs, data.oracle, seed=seed)
+            soft = explainer.masked(data.graphs)
+            assert (soft < 1).all() and (epochs > 1 or (soft > 0).any()), "weights are proper fractions"
+            results = explainer.explain(data.graphs, data.oracle)
+            assert all(not result.returned.adjacency.any() for result in results)
+            assert {result.calls for result in results} == {1}
+
+
+def test_released_mask_underflows_because_gradients_are_never_cleared() -> None:
+    data = TreeCycles(n_graphs=100).load()
+    explainer = ReleasedCF2(epochs=200).fit(data.graphs, data.oracle)
+    losses = [step["loss"] for step in explainer.history_]
+    assert losses[0] > 10 and losses[60] < 1e-3 and losses[-1] == 0
+    seen = data.graphs.adjacency.sum(0) > 0
+    assert float(explainer.logits_[seen].max()) < 0 < float(explainer.logits_[~seen].max())
