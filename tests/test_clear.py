@@ -45,14 +45,16 @@ def test_the_terms_are_those_of_the_objective() -> None:
     mean, log_variance = network.encode(shown)
     prior = Normal(network.prior_mean(shown.auxiliary), (network.prior_log_variance(shown.auxiliary) / 2).exp())
     expected = kl_divergence(Normal(mean, (log_variance / 2).exp()), prior).sum(1).mean()
-    assert float(terms.divergence) == pytest.approx(float(expected), rel=1e-5)
+    assert float(terms.divergence.detach()) == pytest.approx(float(expected.detach()), rel=1e-5)
     features, soft = network.decode(mean + (log_variance / 2).exp() * noise, shown)
     a, p = shown.adjacency.numpy(), soft.detach().numpy()
-    assert float(terms.edges) == pytest.approx(float(-np.mean(a * np.log(p) + (1 - a) * np.log(1 - p))), rel=1e-4)
+    assert float(terms.edges.detach()) == pytest.approx(
+        float(-np.mean(a * np.log(p) + (1 - a) * np.log(1 - p))), rel=1e-4
+    )
     norms = [
         np.sqrt(((x - y) ** 2).sum()) for x, y in zip(features.detach().numpy(), shown.features.numpy(), strict=True)
     ]
-    assert float(terms.features) == pytest.approx(float(np.mean(norms)), rel=1e-4)
+    assert float(terms.features.detach()) == pytest.approx(float(np.mean(norms)), rel=1e-4)
 
 
 def test_gradients_reach_every_parameter_and_the_loss_falls(data: Dataset, fitted: CLEAR) -> None:
