@@ -19,9 +19,8 @@ from benchmarks.findings import (
     markdown,
     uniform_correctness,
 )
-from rsgg.data import TreeCycles
 from rsgg.graph import Graph
-from tests.graphs import tree
+from tests.graphs import tree, unicyclic
 
 
 @pytest.mark.parametrize(("size", "edges"), [(1, 3), (2, 4), (3, 4), (3, 5), (5, 5)])
@@ -40,10 +39,13 @@ def test_all_cut_probability_is_that_of_simulated_draws() -> None:
 
 
 def test_uniform_draws_are_expected_to_explain_nine_in_ten() -> None:
-    """Six equally likely kinds of cyclic graph, and trees, which always succeed."""
-    graphs = TreeCycles(n_graphs=300).load().graphs
-    assert uniform_correctness(graphs) == pytest.approx(0.914, abs=0.012)
-    assert uniform_correctness([Graph(nx.to_numpy_array(tree(5)))]) == 1
+    """The six equally likely kinds of cyclic graph, and as many trees, which always succeed."""
+    two = nx.disjoint_union(unicyclic(14, 3), unicyclic(14, 3, 1))
+    two.add_edge(0, 14)
+    cyclic, trees = [unicyclic(28, size) for size in range(3, 8)] + [two], [tree(28, seed) for seed in range(6)]
+    graphs = [Graph.from_networkx(graph) for graph in cyclic + trees]
+    by_hand = (6 + sum(cut_probability(size, 28) for size in range(3, 8)) + all_cut_probability([3, 3], 29)) / 12
+    assert uniform_correctness(graphs) == pytest.approx(by_hand) == pytest.approx(0.9138, abs=1e-4)
 
 
 def test_without_results_every_finding_is_open_and_says_why() -> None:
