@@ -29,21 +29,28 @@ LABELS = {  # where a printed row's name stands: offset in points, horizontal an
     "g-countergan": ((0, -8), "center", "top"),
     "rsgg-ce": ((0, -8), "center", "top"),
 }
-SHOWN = (  # method, variant, label, colour, marker
-    ("rsgg-ce", "released", "RSGG-CE, released", style.ORANGE, "s"),
-    ("rsgg-ce-untrained", "control", "RSGG-CE, untrained", style.SKY, "v"),
-    ("rsgg-ce", "faithful", "RSGG-CE, trained by Eq. 4", style.BLUE, "o"),
-    ("rsgg-ce", "beyond", "RSGG-CE, λ > 0", style.GREEN, "D"),
-    ("empty", "control", "empty graph", style.GREY, "x"),
-    ("two-sided-min", "search", "random order + min", style.PINK, "^"),
+COLOURS = {
+    "meg": style.PINK,
+    "cf2": style.GREEN,
+    "clear": style.SKY,
+    "g-countergan": style.ORANGE,
+    "rsgg-ce": style.BLUE,
+}
+REFERENCES = (  # method, variant, label, colour, marker
+    ("two-sided-min", "search", "random order + minimiser", style.GREY, "^"),
     ("optimum", "control", "optimum", "black", "*"),
+)
+SHOWN = (
+    *((m, "released", f"{name}, as released", COLOURS[m], "s") for m, name in PRINTED.items()),
+    *((m, "faithful", f"{name}, faithful", COLOURS[m], "o") for m, name in PRINTED.items()),
+    *REFERENCES,
 )
 
 
 def draw(table: pd.DataFrame, paper: pd.DataFrame, source: str) -> Figure:
     """One panel per data set: hollow circles are printed, filled marks are measured, bars are 95 % intervals."""
     style.use()
-    figure, axes = plt.subplots(1, 2, figsize=(style.PAGE, 2.9), sharey=True)
+    figure, axes = plt.subplots(1, 2, figsize=(style.PAGE, 3.3), sharey=True)
     for axis, (dataset, title) in zip(axes, TITLES.items(), strict=True):
         _printed_rows(axis, paper[paper["dataset"] == dataset])
         _measured_rows(axis, table[table["dataset"] == dataset])
@@ -51,7 +58,7 @@ def draw(table: pd.DataFrame, paper: pd.DataFrame, source: str) -> Figure:
         axis.margins(x=0.16)
         axis.xaxis.set_minor_formatter("")
     axes[0].set_ylabel("Correctness")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=6.5)
     figure.suptitle(f"Few edits to the left, valid counterfactuals at the top (from {source})", fontsize=8)
     return figure
 
@@ -76,8 +83,8 @@ def _measured_rows(axis: Axes, table: pd.DataFrame) -> None:
         if {"ged", "correctness"} <= set(rows.index):
             x, y = rows.loc["ged"], rows.loc["correctness"]
             axis.errorbar(
-                x["mean"], y["mean"], fmt=marker, color=colour, ms=6, elinewidth=1, label=label, zorder=3,
-                xerr=[[x["mean"] - x["ci_low"]], [x["ci_high"] - x["mean"]]],
+                x["mean"], y["mean"], fmt=marker, color=colour, ms=5 if marker == "s" else 6, elinewidth=1,
+                label=label, zorder=3, xerr=[[x["mean"] - x["ci_low"]], [x["ci_high"] - x["mean"]]],
                 yerr=[[y["mean"] - y["ci_low"]], [y["ci_high"] - y["mean"]]],
             )  # fmt: skip
 
