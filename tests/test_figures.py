@@ -46,7 +46,7 @@ def test_tradeoff_says_what_is_missing(tmp_path: Path) -> None:
 def test_readme_block_has_the_printed_row_and_ours(table: pd.DataFrame) -> None:
     paper = pd.read_csv(readme.PAPER / "table1.csv", dtype=str)
     text = readme.block(table, paper)
-    assert "| *RSGG-CE, printed* | 0.885 | 11.000 |" in text
-    assert "| RSGG-CE, trained by Eq. 4 | 0.900 | 2.00 |" in text
+    assert "| *RSGG-CE, printed* | 0.885 |  |  | 11.000 |" in text and "| *MEG, printed* | × |" in text
+    assert "| **RSGG-CE** | 0.900 |  |  | 2.00 |" in text and "CF², as released" not in text
     written = readme.with_block(f"before {readme.BEGIN} old {readme.END} after", text)
     assert written.startswith("before ") and written.endswith(" after") and " old " not in written
