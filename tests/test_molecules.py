@@ -1,7 +1,9 @@
 """MEG on molecules: every action is a molecule, aromatic bonds stay, and easy cases are solved."""
 
+import re
 import sys
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -202,3 +204,11 @@ def test_without_rdkit_a_sentence_says_how_to_get_it(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "rdkit", None)
     with pytest.raises(UsageError, match=r'pip install "rsgg\[molecules\]"'):
         explain_molecule("CCO", has_nitrogen)
+
+
+def test_the_readme_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    (source,) = re.findall(r"```py\n(.*?)```", text, flags=re.S)
+    exec(compile(source, "README.md", "exec"), {})
+    first = capsys.readouterr().out.splitlines()[0].split()
+    assert "N" in first[0] and 0 < float(first[1]) <= 1
