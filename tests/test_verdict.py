@@ -1,5 +1,6 @@
 """Verdicts on printed numbers, from made-up measurements whose answer is plain."""
 
+import pandas as pd
 import pytest
 
 from benchmarks.verdict import (
@@ -8,8 +9,10 @@ from benchmarks.verdict import (
     REPRODUCED,
     Measured,
     Printed,
+    explanation,
     judge,
     paper_table,
+    per_printed_cell,
     printed,
     printed_methods,
     rank,
@@ -93,3 +96,44 @@ def test_printed_methods():
     assert printed_methods("asd", "fidelity") == {
         "cf2": 0.287, "clear": 0.319, "g-countergan": 0.265, "rsgg-ce": 0.287,
     }  # fmt: skip
+
+
+# -- one verdict per printed cell -----------------------------------------------------------------------------------
+
+
+def test_every_printed_number_gets_a_line_and_an_explanation():
+    columns = ["dataset", "method", "variant", "metric", "mean", "pi_low", "pi_high", "verdict", "reason"]
+    lines = per_printed_cell(pd.DataFrame(columns=columns))
+    assert len(lines) == 63 and set(lines["verdict"]) == {""} and set(lines["reason"]) == {"not measured"}
+    assert (lines["explanation"] != "").all()
+    assert set(lines.loc[lines["method"] == "meg", "measured_on"]) == {"tree-cycles-32"}
+
+
+def test_a_row_is_judged_on_the_data_it_comes_from():
+    row = {"variant": "released", "mean": 159.0, "pi_low": 155.0, "pi_high": 163.0, "reason": "inside"}
+    table = pd.DataFrame(
+        [
+            {"dataset": "tree-cycles-32", "method": "meg", "metric": "ged", "verdict": REPRODUCED, **row},
+            {"dataset": "tree-cycles", "method": "meg", "metric": "ged", "verdict": DIFFERS, **row},
+        ]
+    )
+    lines = per_printed_cell(table).set_index(["dataset", "method", "metric"])
+    assert lines.loc[("tree-cycles", "meg", "ged"), "verdict"] == REPRODUCED
+    assert printed("tree-cycles-32", "meg", "ged") == printed("tree-cycles", "meg", "ged")
+    assert printed("tree-cycles-32", "cf2", "ged") is None
+    assert judge("tree-cycles-32", "meg", "ged", measured(159.0, 155.0, 163.0)).verdict == REPRODUCED
+
+
+def test_explanations_go_from_the_particular_to_the_general():
+    assert "six folds" in explanation("asd", "g-countergan", "oracle_calls")
+    assert "untrained" in explanation("asd", "g-countergan", "ged")
+    assert "another machine" in explanation("asd", "g-countergan", "runtime")
+    assert explanation("asd", "obs", "ged") == ""
+
+
+def test_the_printed_row_of_g_countergan_on_asd_averages_six_folds():
+    cell = printed("asd", "g-countergan", "oracle_calls")
+    assert cell is not None and cell.folds == 6
+    six = [12000 / 11] + 5 * [12000 / 10]
+    assert round(sum(six) / 6 + 1, 3) == cell.value
+    assert printed("asd", "cf2", "ged").folds == 10
