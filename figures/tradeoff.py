@@ -36,12 +36,13 @@ COLOURS = {
     "g-countergan": style.ORANGE,
     "rsgg-ce": style.BLUE,
 }
+ON_32 = {"meg": " (32 nodes)"}
 REFERENCES = (  # method, variant, label, colour, marker
     ("two-sided-min", "search", "random order + minimiser", style.GREY, "^"),
     ("optimum", "control", "optimum", "black", "*"),
 )
 SHOWN = (
-    *((m, "released", f"{name}, as released", COLOURS[m], "s") for m, name in PRINTED.items()),
+    *((m, "released", f"{name}, as released{ON_32.get(m, '')}", COLOURS[m], "s") for m, name in PRINTED.items()),
     *((m, "faithful", f"{name}, faithful", COLOURS[m], "o") for m, name in PRINTED.items()),
     *REFERENCES,
 )
@@ -53,7 +54,7 @@ def draw(table: pd.DataFrame, paper: pd.DataFrame, source: str) -> Figure:
     figure, axes = plt.subplots(1, 2, figsize=(style.PAGE, 3.3), sharey=True)
     for axis, (dataset, title) in zip(axes, TITLES.items(), strict=True):
         _printed_rows(axis, paper[paper["dataset"] == dataset])
-        _measured_rows(axis, table[table["dataset"] == dataset])
+        _measured_rows(axis, _of(table, dataset))
         axis.set(xscale="log", xlabel="GED, mean over all test graphs (log scale)", title=title, ylim=(-0.03, 1.05))
         axis.margins(x=0.16)
         axis.xaxis.set_minor_formatter("")
@@ -61,6 +62,13 @@ def draw(table: pd.DataFrame, paper: pd.DataFrame, source: str) -> Figure:
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=6.5)
     figure.suptitle(f"Few edits to the left, valid counterfactuals at the top (from {source})", fontsize=8)
     return figure
+
+
+def _of(table: pd.DataFrame, dataset: str) -> pd.DataFrame:
+    """The rows of a data set; the released MEG on Tree-Cycles as it ran for the printed row, on 32 nodes."""
+    released = (table["method"] == "meg") & (table["variant"] == "released")
+    on_32 = released & (table["dataset"] == "tree-cycles-32") & (dataset == "tree-cycles")
+    return table[on_32 | (~released & (table["dataset"] == dataset))]
 
 
 def _printed_rows(axis: Axes, paper: pd.DataFrame) -> None:
