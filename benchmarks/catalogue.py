@@ -114,7 +114,10 @@ ON_ASD = {"asd": {"identities": True, "epochs": 300, "batch": 16, "removals": 60
 
 
 def _beyond(tree_cycles: float, asd: float) -> dict[str, Any]:
-    """λ > 0: what an edit costs, in units of the reward; graphs of ASD take ten times the edits of Tree-Cycles."""
+    """λ > 0: what an edit costs, in units of the reward; graphs of ASD take ten times the edits of Tree-Cycles.
+
+    On Tree-Cycles .005 had the highest Correctness of .005, .01 and .02 on graphs that are in no fold (replicate 1).
+    """
     return {"hyperparameters": {"minimality": tree_cycles}, "on": {"asd": {**ON_ASD["asd"], "minimality": asd}}}
 
 
@@ -134,7 +137,7 @@ MEMORY = "on ASD it builds 6670 actions of 13457 inputs per step, so the × of t
 CATALOGUE: tuple[Method, ...] = (
     Method("rsgg-ce", "faithful", RSGGCE, on=ON_ASD, label="RSGG-CE", revision=2, seconds_per_fold=60),
     Method(
-        "rsgg-ce", "beyond", RSGGCE, **_beyond(0.02, 0.001), label="RSGG-CE, λ > 0", revision=2, seconds_per_fold=60
+        "rsgg-ce", "beyond", RSGGCE, **_beyond(0.005, 0.001), label="RSGG-CE, λ > 0", revision=2, seconds_per_fold=60
     ),
     Method("rsgg-ce", "released", ReleasedRSGGCE, label="RSGG-CE, released", same_start=True, revision=2),
     # Does the generator matter? The same sampler with one that was not trained, and with none.
