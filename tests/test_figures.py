@@ -45,7 +45,10 @@ def test_tradeoff_says_what_is_missing(tmp_path: Path) -> None:
 
 def test_readme_block_has_the_printed_row_and_ours(table: pd.DataFrame) -> None:
     paper = pd.read_csv(readme.PAPER / "table1.csv", dtype=str)
-    text = readme.block(table, paper)
+    verdicts = pd.DataFrame({"metric": ["ged", "runtime", "ged"], "verdict": ["reproduced", "order holds", None]})
+    findings = pd.DataFrame({"finding": ["It is so."], "verdict": ["confirmed"]})
+    text = readme.block(table, paper, verdicts, findings)
+    assert "Of the 3 numbers that Table 1 prints, 1 lie inside" in text and "- It is so. *Confirmed.*" in text
     assert "| *RSGG-CE, printed* | 0.885 |  |  | 11.000 |" in text and "| *MEG, printed* | × |" in text
     assert "| **RSGG-CE** | 0.900 |  |  | 2.00 |" in text and "CF², as released" not in text
     written = readme.with_block(f"before {readme.BEGIN} old {readme.END} after", text)
