@@ -39,9 +39,8 @@ class NotMeasured(Exception):
 
 @dataclass(frozen=True)
 class Finding:
-    """A line of findings.csv."""
+    """A line of findings.csv, but for its number and title."""
 
-    finding: str
     paper: str
     artefacts: str
     measured: str
@@ -83,6 +82,19 @@ class Results:
         return [str(self.line(dataset, method, "released", metric)["verdict"]) for metric in metrics]
 
 
+FINDINGS: dict[int, tuple[str, Callable[[Results], Finding]]] = {}
+
+
+def finding(number: int, title: str) -> Callable[[Callable[[Results], Finding]], Callable[[Results], Finding]]:
+    """Enter a function into the findings; its docstring is the rule of its verdict."""
+
+    def enter(function: Callable[[Results], Finding]) -> Callable[[Results], Finding]:
+        FINDINGS[number] = title, function
+        return function
+
+    return enter
+
+
 def paper_value(dataset: str, method: str, metric: str) -> float:
     cell = printed(dataset, method, metric)
     if cell is None:
@@ -97,6 +109,7 @@ def _numbers(values: list[float], decimals: int = 3) -> str:
 # -- 1 to 4: what the rows of the competitors are ------------------------------------------------------------------
 
 
+@finding(1, "CF²'s row is the empty graph.")
 def cf2_is_the_empty_graph(results: Results) -> Finding:
     """Confirmed if the released CF² and the control that deletes every edge agree exactly, metric by metric, instance
     by instance, and every printed structural metric is inside our prediction interval."""
@@ -112,7 +125,6 @@ def cf2_is_the_empty_graph(results: Results) -> Finding:
         shown.append(f"{dataset} {_numbers(values)}")
     paper = [f"{data} {_numbers([paper_value(data, 'cf2', m) for m in STRUCTURAL])}" for data in ("tree-cycles", "asd")]
     return Finding(
-        "CF²'s row is the empty graph.",
         f"GED, Correctness, Sparsity, Fidelity and Oracle Accuracy of CF²: {'; '.join(paper)}.",
         "The released mask is trained on its size alone and its weights in (0, 1) are cut to integers.",
         f"Deleting every edge scores {'; '.join(shown)}; the released CF² "
@@ -122,6 +134,7 @@ def cf2_is_the_empty_graph(results: Results) -> Finding:
     )
 
 
+@finding(2, "G-CounteRGAN's row is an untrained network.")
 def gcountergan_is_untrained(results: Results) -> Finding:
     """Confirmed if closed form, measurement and print agree within half a percent on both data sets."""
     kept = 1 / (1 + math.exp(-1))
@@ -137,7 +150,6 @@ def gcountergan_is_untrained(results: Results) -> Finding:
         close &= max(abs(closed / paper - 1), abs(ours / paper - 1)) < 0.005
         shown.append(f"{dataset}: closed form {closed:.1f}, measured {ours:.1f}, printed {paper:.1f}")
     return Finding(
-        "G-CounteRGAN's row is an untrained network.",
         "G-CounteRGAN is trained for each fold.",
         "A hard sample inside the generator's forward pass lets no gradient through: edges are kept with sigmoid(1), "
         "other "
@@ -148,6 +160,7 @@ def gcountergan_is_untrained(results: Results) -> Finding:
     )
 
 
+@finding(3, "CLEAR's row is a conditional auto-encoder without a counterfactual signal.")
 def clear_has_no_counterfactual_signal(results: Results) -> Finding:
     """Confirmed if every output of the released CLEAR on Tree-Cycles has a cycle."""
     rows = results.rows("tree-cycles", "clear", "released", all_replicates=True)
@@ -155,7 +168,6 @@ def clear_has_no_counterfactual_signal(results: Results) -> Finding:
     asd = results.rows("asd", "clear", "released")["predicted_cf"].value_counts(normalize=True)
     faithful = [results.mean("tree-cycles", "clear", "faithful", f"correctness_class_{c}") for c in (0, 1)]
     return Finding(
-        "CLEAR's row is a conditional auto-encoder without a counterfactual signal.",
         f"Correctness {paper_value('tree-cycles', 'clear', 'correctness'):.3f} on Tree-Cycles.",
         "The released loss has no gradient from the classifier and is conditioned on the class that the graph has.",
         f"{100 * cyclic:.1f} % of {len(rows)} outputs on Tree-Cycles are cyclic whatever the input; on ASD "
@@ -167,6 +179,7 @@ def clear_has_no_counterfactual_signal(results: Results) -> Finding:
     )
 
 
+@finding(4, "MEG's row comes from 32-node graphs and never asks the oracle.")
 def meg_is_from_other_graphs(results: Results) -> Finding:
     """Confirmed if the printed GED is inside our interval on 32 nodes, outside on 28, and the oracle is never asked."""
     on_32, on_28 = (results.line(data, "meg", "released", "ged") for data in ("tree-cycles-32", "tree-cycles"))
@@ -174,7 +187,6 @@ def meg_is_from_other_graphs(results: Results) -> Finding:
     size = paper_value("tree-cycles", "meg", "ged") / paper_value("tree-cycles", "meg", "sparsity")
     verdicts = on_32["verdict"] == "reproduced", on_28["verdict"] == "reproduced"
     return Finding(
-        "MEG's row comes from 32-node graphs and never asks the oracle.",
         f"GED {paper_value('tree-cycles', 'meg', 'ged'):.1f} on the Tree-Cycles graphs of 28 nodes that all methods "
         f"share.",
         f"GED over Sparsity is |V| + |E| = {size:.1f} in MEG's row and 55.6 in all others.",
@@ -208,6 +220,10 @@ def uniform_correctness(graphs: Iterable[Graph]) -> float:
     return float(np.mean([all_cut_probability(sizes, edges) if sizes else 1.0 for sizes, edges in cycles]))
 
 
+@finding(
+    5,
+    "RSGG-CE's row hardly depends on training; trained as Eq. 4 says, the method beats its own row.",
+)
 def rsgg_row_hardly_depends_on_training(results: Results) -> Finding:
     """Confirmed if the untrained and the uniform generator's means lie inside the released row's prediction interval on
     both data sets (GED and Correctness), and the faithful generator's AUROC is above .85."""
@@ -221,7 +237,6 @@ def rsgg_row_hardly_depends_on_training(results: Results) -> Finding:
     auroc = [results.mean("tree-cycles", "rsgg-ce", variant, "removal_auroc") for variant in ("released", "faithful")]
     ours = [results.mean("tree-cycles", "rsgg-ce", "faithful", metric) for metric in ("correctness", "ged")]
     return Finding(
-        "RSGG-CE's row hardly depends on training; trained as Eq. 4 says, the method beats its own row.",
         "The learned edge probabilities guide the sampling; Correctness .885 at GED 11.000.",
         "A_g gets no gradient in the released code, and E draws with replacement from E edges drop about 1/e of them.",
         f"Trained, untrained and uniform released generators: {'; '.join(shown)} (closed form for uniform draws: "
@@ -234,6 +249,7 @@ def rsgg_row_hardly_depends_on_training(results: Results) -> Finding:
     )
 
 
+@finding(6, "Correctness on Tree-Cycles of CF², CLEAR and G-CounteRGAN is a class prior.")
 def correctness_is_a_class_prior(results: Results) -> Finding:
     """Confirmed if each of the three released methods explains all graphs of one class and none of the other."""
     shown, one_way = [], True
@@ -243,7 +259,6 @@ def correctness_is_a_class_prior(results: Results) -> Finding:
         shown.append(f"{method} {per_class[0]:.3f} of the trees and {per_class[1]:.3f} of the cyclic graphs")
     share = float((results.rows("tree-cycles", "cf2", "released")["predicted"] == 1).mean())
     return Finding(
-        "Correctness on Tree-Cycles of CF², CLEAR and G-CounteRGAN is a class prior.",
         "Correctness .496, .504 and .504; the appendix gives the classes as .504 and .496.",
         "Each released method moves every graph in one direction.",
         f"They explain: {'; '.join(shown)}. {share:.3f} of our graphs are cyclic.",
@@ -255,6 +270,7 @@ def correctness_is_a_class_prior(results: Results) -> Finding:
 # -- 8 to 10, 12 -----------------------------------------------------------------------------------------------------
 
 
+@finding(8, "The probability of cutting a cycle of three nodes is not 2/3.")
 def cutting_a_triangle(results: Results) -> Finding:
     """Confirmed if the share of lone triangles that the uniform bootstrap cuts is within 3.5 standard errors of the
     closed form, and 2/3 is not."""
@@ -268,7 +284,6 @@ def cutting_a_triangle(results: Results) -> Finding:
     error = math.sqrt(expected * (1 - expected) / len(cuts))
     fits, not_printed = abs(share - expected) < 3.5 * error, abs(share - 2 / 3) > 3.5 * error
     return Finding(
-        "The probability of cutting a cycle of three nodes is not 2/3.",
         "“If the number of nodes in a cycle is 3, the probability of cutting it is 2/3.”",
         "E draws with replacement from E edges: 1 - Σ_j (-1)^j C(3, j) (1 - j/E)^E.",
         f"Closed form {expected:.3f}; {share:.3f} of {len(cuts)} lone triangles are cut at the first check.",
@@ -277,9 +292,9 @@ def cutting_a_triangle(results: Results) -> Finding:
     )
 
 
+@finding(9, "Statements of the text that its data and its own table do not bear out.")
 def what_the_text_says_of_data_and_numbers(results: Results) -> Finding:
-    """Confirmed if all four countable statements fail: three cycles, ASD unconnected, the best fidelity, .885 as a "
-    "mean."""
+    """Confirmed if all four countable statements fail: three cycles, ASD unconnected, the best fidelity, the mean."""
     trees = TreeCycles().load()
     most = max(len(nx.cycle_basis(graph.to_networkx())) for graph in trees.graphs)
     results.rows("asd", "empty", "control")  # with no ASD in the results the data may not be at hand either
@@ -295,7 +310,6 @@ def what_the_text_says_of_data_and_numbers(results: Results) -> Finding:
         outcomes % 1 > 0,
     )
     return Finding(
-        "Statements of the text that its data and its own table do not bear out.",
         "Tree-Cycles has up to three cycles; the majority of ASD's graphs are unconnected; Fidelity .287 is "
         "highlighted on "
         "ASD; Correctness .885 is a mean over ten folds of fifty graphs.",
@@ -315,6 +329,7 @@ def _asd(data_dir: Path | None) -> Dataset:
         raise NotMeasured(str(error)) from error
 
 
+@finding(10, "Runtime and Oracle Calls mix rows with and without training.")
 def training_is_counted_in_some_rows(results: Results) -> Finding:
     """Confirmed if the printed calls of learned methods fit the share of folds trained that we infer, and that share
     is not the same in all rows."""
@@ -333,7 +348,6 @@ def training_is_counted_in_some_rows(results: Results) -> Finding:
                 f"{ours[0]:.1f}, without {ours[1]:.1f} (share {share:g})"
             )
     return Finding(
-        "Runtime and Oracle Calls mix rows with and without training.",
         "Runtime and Oracle Calls are compared between methods.",
         "The released evaluator trains inside the first explanation of a fold unless a saved model is found on disk.",
         f"{'; '.join(shown)}.",
@@ -341,6 +355,11 @@ def training_is_counted_in_some_rows(results: Results) -> Finding:
     )
 
 
+@finding(
+    12,
+    "With controls and a minimiser in the table, Correctness 1 at (or next to) the optimal GED costs fewer calls "
+    "than the best printed row.",
+)
 def search_reaches_the_optimum(results: Results) -> Finding:
     """Confirmed if random order + minimiser has Correctness 1 at no more than 1 % above the optimal GED on both data
     sets with fewer oracle calls than RSGG-CE's printed row."""
@@ -357,9 +376,6 @@ def search_reaches_the_optimum(results: Results) -> Finding:
             f"(printed for RSGG-CE: {printed_calls:.1f})"
         )
     return Finding(
-        "With controls and a minimiser in the table, Correctness 1 at (or next to) the optimal GED costs fewer calls "
-        "than "
-        "the best printed row.",
         "RSGG-CE's row is the best of Table 1 on Correctness and GED.",
         "",
         f"Random two-sided order + minimiser, {'; '.join(shown)}.",
@@ -368,30 +384,15 @@ def search_reaches_the_optimum(results: Results) -> Finding:
     )
 
 
-FINDINGS: dict[int, Callable[[Results], Finding]] = {
-    1: cf2_is_the_empty_graph,
-    2: gcountergan_is_untrained,
-    3: clear_has_no_counterfactual_signal,
-    4: meg_is_from_other_graphs,
-    5: rsgg_row_hardly_depends_on_training,
-    6: correctness_is_a_class_prior,
-    8: cutting_a_triangle,
-    9: what_the_text_says_of_data_and_numbers,
-    10: training_is_counted_in_some_rows,
-    12: search_reaches_the_optimum,
-}
-
-
 def compute(results: Results) -> pd.DataFrame:
     """All findings as lines of findings.csv; one that lacks a row is open, with the reason."""
     lines = []
-    for number, compute_one in FINDINGS.items():
+    for number, (title, compute_one) in FINDINGS.items():
         try:
-            finding = compute_one(results)
+            found = compute_one(results)
         except NotMeasured as gap:
-            title = compute_one.__name__.replace("_", " ").capitalize()
-            finding = Finding(f"{title}.", "", "", f"Not measured: {gap}.", OPEN)
-        lines.append({"number": number, **finding.__dict__})
+            found = Finding("", "", f"Not measured: {gap}.", OPEN)
+        lines.append({"number": number, "finding": title, **found.__dict__})
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
 

@@ -319,11 +319,12 @@ def render(
     methods = list({(cell.method.name, cell.method.variant): cell.method for cell in expected}.values())
     table, compared = summarise(ledger, methods), compare(ledger, methods)
     gaps = missing(expected, ledger, reasons)
-    found = findings.compute(findings.Results(table, ledger))
+    found, verdicts = findings.compute(findings.Results(table, ledger)), per_printed_cell(table)
     layout = views.layout(table, [(c.dataset.name, c.method.name, c.method.variant) for c in expected], methods)
     written = {
         "table1.csv": _csv(table),
-        "verdicts.csv": _csv(per_printed_cell(table)),
+        "verdicts.csv": _csv(verdicts),
+        "verdicts.md": views.markdown_verdicts(verdicts),
         "comparisons.csv": _csv(compared),
         "findings.csv": _csv(found),
         "findings.md": findings.markdown(found),

@@ -323,6 +323,21 @@ def _markdown_verdicts(rows: Sequence[RowView]) -> str:
     return "\n".join(lines) if len(lines) > 2 else "Nothing to compare yet."
 
 
+def markdown_verdicts(verdicts: pd.DataFrame) -> str:
+    """A line for each printed number: ours, our prediction interval, the verdict, and why it is what it is."""
+    legend = ", ".join(f"{symbol} {verdict}" for verdict, symbol in SYMBOLS.items() if verdict)
+    head = "| Data | Method | Metric | Printed | Ours | 95 % prediction | | Why |"
+    lines = [head, "|:--|:--|:--|--:|--:|--:|:-:|:--|"]
+    for line in verdicts.itertuples():
+        metric = METRICS[str(line.metric)]
+        ours, low, high = (number(metric, float(x)) for x in (line.mean, line.pi_low, line.pi_high))
+        name = PAPER_METHODS[str(line.method)] + (" (32 nodes)" if line.measured_on == "tree-cycles-32" else "")
+        symbol = SYMBOLS[str(line.verdict)]
+        cells = (DATASET_LABELS[str(line.dataset)], name, metric.label, line.printed, ours, f"{low} – {high}", symbol)
+        lines.append(f"| {' | '.join(map(str, cells))} | {_md(str(line.explanation))} |")
+    return f"# The {len(verdicts)} printed numbers\n\nReleased variants; {legend}.\n\n" + "\n".join(lines) + "\n"
+
+
 def _md(text: str) -> str:
     return text.replace("|", r"\|").replace("*", r"\*")
 

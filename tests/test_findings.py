@@ -76,6 +76,6 @@ def one_way(explained: dict[str, tuple[float, float]]) -> Results:
 
 def test_a_class_prior_is_all_of_one_class_and_none_of_the_other() -> None:
     prior = {"cf2": (0.0, 1.0), "clear": (1.0, 0.0), "g-countergan": (1.0, 0.0)}
-    assert FINDINGS[6](one_way(prior)).verdict == "confirmed"
-    finding = FINDINGS[6](one_way({**prior, "clear": (1.0, 0.1)}))
+    assert FINDINGS[6][1](one_way(prior)).verdict == "confirmed"
+    finding = FINDINGS[6][1](one_way({**prior, "clear": (1.0, 0.1)}))
     assert finding.verdict == "not confirmed" and "0.500 of our graphs are cyclic" in finding.measured
