@@ -10,7 +10,8 @@ on Tree-Cycles no tree can be explained: correctness cannot exceed the share of 
 
 Deviations from the original paper:
 
-1. One logit per undirected edge instead of a symmetrised n × n matrix of them: the same masks, a tenth of the memory.
+1. One logit per undirected edge instead of a symmetrised n × n matrix of them: the same masks, a tenth of the memory;
+   ‖·‖₁ counts an edge once.
 2. All graphs of a fold are optimised side by side; each has its own mask, and nothing is shared between them.
 3. The classifier is the oracle's exact relaxation, where the original explains a GNN that is differentiable itself.
 4. Features are not masked: the oracles read the adjacency matrix only.
@@ -60,6 +61,7 @@ class CF2(Explainer):
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
     ) -> list[Candidate]:
+        self.history_: list[dict[str, float]] = []  # of each block in turn
         candidates = [Candidate(None)] * (len(graphs) * k)
         owners = torch.arange(len(graphs) * k)
         for n in graphs.sizes.unique().tolist():  # without padding, so that a graph's result does not depend on others
@@ -67,7 +69,8 @@ class CF2(Explainer):
                 part = graphs.select(block // k)
                 adjacency = part.adjacency[:, :n, :n].float()
                 starts = [(seed, "cf2", part.names[row], owner % k) for row, owner in enumerate(block.tolist())]
-                masked = self.optimise(adjacency, part.features, classes[block // k], oracle, block, starts)
+                features = None if part.features is None else part.features[:, :n]
+                masked = self.optimise(adjacency, features, classes[block // k], oracle, block, starts)
                 for owner, left in zip(block.tolist(), adjacency.bool() & ~(masked > 0.5), strict=True):
                     rest = torch.zeros_like(graphs.adjacency[0])
                     rest[:n, :n] = left
@@ -92,9 +95,8 @@ class CF2(Explainer):
         """The soft masks A⊙S of these graphs, float [R, N, N]; the loss of every step is left in `history_`."""
         u, v = torch.triu_indices(adjacency.shape[1], adjacency.shape[1], 1)
         edge = adjacency[:, u, v]
-        logits = _initial_logits(adjacency.shape[1], starts)[:, : len(u)].requires_grad_()
+        logits = _initial_logits(adjacency.shape[1], starts).requires_grad_()
         optimiser = torch.optim.Adam([logits], lr=self.lr)
-        self.history_ = []
         for epoch in range(_affordable(self.epochs, oracle, owner)):
             masked = _symmetric(edge * torch.sigmoid(logits), u, v, adjacency)
             loss = self._loss(masked, adjacency, features, classes, oracle, owner)

@@ -24,8 +24,9 @@ def judge(history: pd.DataFrame, edges: pd.Series) -> pd.DataFrame:
 
     `edges` is the mean number of edges per data set. Curves without samples (the released code's) are not judged.
     """
-    if history.empty:
+    if "class" not in history or history["class"].isna().all():  # no method here has a generator per class
         return pd.DataFrame(columns=[*ROW, "epochs", *CURVES, "collapsed"])
+    history = history.dropna(subset="class").astype({"class": int})
     length = history.groupby(ROW)["epoch"].transform("max") + 1
     tail = history[history["epoch"] >= length * (1 - LAST)]
     lines = tail.groupby(ROW, sort=False)[[name for name in CURVES if name in tail]].mean().reset_index()
@@ -39,6 +40,6 @@ def _how(line: dict[str, float], edges: float) -> str:
         return ""
     if line["flip_rate"] < MIN_FLIP_RATE:
         return "proposes nothing that flips"
-    if line["diversity"] < MIN_DIVERSITY:
+    if line.get("diversity", 1.0) < MIN_DIVERSITY:  # a method without chance has none
         return "always proposes the same"
     return "proposes another graph" if line["edits"] > edges / 2 else "no"

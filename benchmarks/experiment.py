@@ -3,7 +3,7 @@
 An experiment is a module of `benchmarks` with three functions:
 
     cells(options) -> list[Cell]                                     what is to be computed
-    render(ledger, cells, out, *, store, reasons) -> renderable      writes its files, returns what to print
+    render(ledger, cells, out, *, store, reasons, data_dir) -> renderable    writes its files, returns what to print
     live_table(ledger) -> renderable                                 the table so far, drawn while it fills
 
 Exit codes: 0 all is well, 1 a method failed, 2 something is missing or wrong that the user can put right, 130 stopped.
@@ -38,7 +38,14 @@ class Experiment(Protocol):
     def cells(self, options: RunOptions) -> list[Cell]: ...
 
     def render(
-        self, ledger: pd.DataFrame, cells: Sequence[Cell], out: Path, *, store: Store, reasons: Mapping[str, str]
+        self,
+        ledger: pd.DataFrame,
+        cells: Sequence[Cell],
+        out: Path,
+        *,
+        store: Store,
+        reasons: Mapping[str, str],
+        data_dir: Path | None,
     ) -> RenderableType: ...
 
     def live_table(self, ledger: pd.DataFrame) -> RenderableType: ...
@@ -75,7 +82,10 @@ def run(experiment: object, options: RunOptions) -> int:
         return 130
     _say_noticed(store)
     reasons = {outcome.cell.key: outcome.reason for outcome in report.outcomes if outcome.reason}
-    out.print(module.render(store.ledger(cells), cells, options.results, store=store, reasons=reasons))
+    rendered = module.render(
+        store.ledger(cells), cells, options.results, store=store, reasons=reasons, data_dir=options.data_dir
+    )
+    out.print(rendered)
     return _say_failures(report, store)
 
 

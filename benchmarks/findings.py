@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from math import comb
 from pathlib import Path
@@ -78,8 +78,19 @@ class Results:
             raise NotMeasured(f"{dataset}, {method} ({variant}) was not measured")
         return found if all_replicates else found[found["seed"] == found["seed"].min()]
 
-    def verdicts(self, dataset: str, method: str, metrics: tuple[str, ...]) -> list[str]:
-        return [str(self.line(dataset, method, "released", metric)["verdict"]) for metric in metrics]
+    def reproduced(self, dataset: str, method: str, *metrics: str) -> bool:
+        """Are these printed cells inside our intervals? Where too few folds were run to say, that was not measured."""
+        verdicts = [str(self.line(dataset, method, "released", metric)["verdict"]) for metric in metrics]
+        if not all(verdicts):
+            raise NotMeasured(f"too few folds of {dataset}, {method} (released) were run for a verdict")
+        return verdicts == ["reproduced"] * len(metrics)
+
+    def side_by_side(self, dataset: str, one: tuple[str, str], other: tuple[str, str]) -> pd.DataFrame:
+        """Two rows' outcomes on the same instances, the second's with the suffix _other."""
+        rows = [self.rows(dataset, *row).set_index(["fold", "instance"]) for row in (one, other)]
+        if set(rows[0].index) != set(rows[1].index):
+            raise NotMeasured(f"{one[0]} and {other[0]} were not measured on the same graphs of {dataset}")
+        return rows[0].join(rows[1].add_suffix("_other"))
 
 
 FINDINGS: dict[int, tuple[str, Callable[[Results], Finding]]] = {}
@@ -115,12 +126,9 @@ def cf2_is_the_empty_graph(results: Results) -> Finding:
     by instance, and every printed structural metric is inside our prediction interval."""
     same, inside, shown = True, True, []
     for dataset in ("tree-cycles", "asd"):
-        keys = ["fold", "instance"]
-        ours, control = (
-            results.rows(dataset, *row).set_index(keys) for row in (("cf2", "released"), ("empty", "control"))
-        )
-        same &= bool((ours["ged"] == control["ged"]).all() and (ours["predicted_cf"] == control["predicted_cf"]).all())
-        inside &= results.verdicts(dataset, "cf2", STRUCTURAL) == ["reproduced"] * len(STRUCTURAL)
+        both = results.side_by_side(dataset, ("cf2", "released"), ("empty", "control"))
+        same &= all((both[name] == both[f"{name}_other"]).all() for name in ("ged", "predicted_cf"))
+        inside &= results.reproduced(dataset, "cf2", *STRUCTURAL)
         values = [results.mean(dataset, "empty", "control", metric) for metric in STRUCTURAL]
         shown.append(f"{dataset} {_numbers(values)}")
     paper = [f"{data} {_numbers([paper_value(data, 'cf2', m) for m in STRUCTURAL])}" for data in ("tree-cycles", "asd")]
@@ -181,21 +189,30 @@ def clear_has_no_counterfactual_signal(results: Results) -> Finding:
 
 @finding(4, "MEG's row comes from 32-node graphs and never asks the oracle.")
 def meg_is_from_other_graphs(results: Results) -> Finding:
-    """Confirmed if the printed GED is inside our interval on 32 nodes, outside on 28, and the oracle is never asked."""
-    on_32, on_28 = (results.line(data, "meg", "released", "ged") for data in ("tree-cycles-32", "tree-cycles"))
-    asked = float((results.rows("tree-cycles-32", "meg", "released")["calls"] - 1).max())
-    size = paper_value("tree-cycles", "meg", "ged") / paper_value("tree-cycles", "meg", "sparsity")
-    verdicts = on_32["verdict"] == "reproduced", on_28["verdict"] == "reproduced"
+    """Confirmed if the printed GED / Sparsity is the |V| + |E| of our 32-node graphs (within one) and not that of the
+    28-node ones, and zero calls are printed. How the end states came about is inferred (`baselines.released.meg`)."""
+    sizes = {data: _size(results.rows(data, "meg", "released")) for data in ("tree-cycles-32", "tree-cycles")}
+    ged = [results.mean(data, "meg", "released", "ged") for data in sizes]
+    printed_size = {
+        method: paper_value("tree-cycles", method, "ged") / paper_value("tree-cycles", method, "sparsity")
+        for method in ("meg", "cf2", "clear", "g-countergan", "rsgg-ce")
+    }
+    others = [size for method, size in printed_size.items() if method != "meg"]
+    fits = [abs(printed_size["meg"] - size) < 1 for size in sizes.values()]
+    never = paper_value("tree-cycles", "meg", "oracle_calls") == 0
     return Finding(
-        f"GED {paper_value('tree-cycles', 'meg', 'ged'):.1f} on the Tree-Cycles graphs of 28 nodes that all methods "
-        f"share.",
-        f"GED over Sparsity is |V| + |E| = {size:.1f} in MEG's row and 55.6 in all others.",
-        f"The released procedure gives {on_32['mean']:.1f} on 32 nodes and {on_28['mean']:.1f} on 28; it asks the "
-        f"oracle "
-        f"{asked:.0f} times per explanation.",
-        CONFIRMED if verdicts == (True, False) and asked == 0 else NOT_CONFIRMED,
+        f"GED {paper_value('tree-cycles', 'meg', 'ged'):.1f} on the graphs of 28 nodes that all methods share.",
+        f"The printed GED over Sparsity is {printed_size['meg']:.1f} in MEG's row and {min(others):.1f} to "
+        f"{max(others):.1f} in the others; the printed calls are 0.",
+        f"|V| + |E| is {sizes['tree-cycles-32']:.1f} for graphs of 32 nodes and {sizes['tree-cycles']:.1f} for 28. The "
+        f"nearest of ten random end states, as inferred, has GED {ged[0]:.1f} on 32 nodes and {ged[1]:.1f} on 28.",
+        CONFIRMED if fits == [True, False] and never else NOT_CONFIRMED,
         f"{TABLE1} --methods meg:released",
     )
+
+
+def _size(rows: pd.DataFrame) -> float:
+    return float((rows["n_nodes"] + rows["n_edges"]).mean())
 
 
 # -- 5, 6: RSGG-CE's own row, and what Correctness measures --------------------------------------------------------
@@ -220,46 +237,56 @@ def uniform_correctness(graphs: Iterable[Graph]) -> float:
     return float(np.mean([all_cut_probability(sizes, edges) if sizes else 1.0 for sizes, edges in cycles]))
 
 
-@finding(
-    5,
-    "RSGG-CE's row hardly depends on training; trained as Eq. 4 says, the method beats its own row.",
-)
+@finding(5, "RSGG-CE's row hardly depends on training; trained by Eq. 4, the method beats its row on Tree-Cycles.")
 def rsgg_row_hardly_depends_on_training(results: Results) -> Finding:
     """Confirmed if the untrained and the uniform generator's means lie inside the released row's prediction interval on
-    both data sets (GED and Correctness), and the faithful generator's AUROC is above .85."""
+    both data sets (GED and Correctness), and on Tree-Cycles the faithful method has an AUROC above .85 and beats the
+    printed Correctness and GED; partly if one of the two holds."""
     inside, shown = True, []
     for dataset in ("tree-cycles", "asd"):
         for metric in ("ged", "correctness"):
             released = results.line(dataset, "rsgg-ce", "released", metric)
+            if math.isnan(released["pi_low"]):
+                raise NotMeasured(f"too few folds of {dataset}, rsgg-ce (released) were run for an interval")
             others = [results.mean(dataset, f"released-{kind}", "control", metric) for kind in ("untrained", "uniform")]
             inside &= all(released["pi_low"] <= other <= released["pi_high"] for other in others)
             shown.append(f"{dataset} {metric} {_numbers([float(released['mean']), *others])}")
     auroc = [results.mean("tree-cycles", "rsgg-ce", variant, "removal_auroc") for variant in ("released", "faithful")]
-    ours = [results.mean("tree-cycles", "rsgg-ce", "faithful", metric) for metric in ("correctness", "ged")]
+    ours, paper = (
+        [value("correctness"), value("ged")]
+        for value in (
+            partial(results.mean, "tree-cycles", "rsgg-ce", "faithful"),
+            partial(paper_value, "tree-cycles", "rsgg-ce"),
+        )
+    )
+    learns = auroc[1] > 0.85 and ours[0] > paper[0] and ours[1] < paper[1]
     return Finding(
-        "The learned edge probabilities guide the sampling; Correctness .885 at GED 11.000.",
+        f"The learned edge probabilities guide the sampling; Correctness {paper[0]:.3f} at GED {paper[1]:.3f}.",
         "A_g gets no gradient in the released code, and E draws with replacement from E edges drop about 1/e of them.",
         f"Trained, untrained and uniform released generators: {'; '.join(shown)} (closed form for uniform draws: "
         f"{uniform_correctness(TreeCycles().load().graphs):.3f}). AUROC of removals {auroc[0]:.2f} released, "
-        f"{auroc[1]:.2f} trained by Eq. 4, "
-        f"which "
-        f"reaches Correctness {ours[0]:.3f} at GED {ours[1]:.2f}.",
-        CONFIRMED if inside and auroc[1] > 0.85 else PARTLY,
+        f"{auroc[1]:.2f} trained by Eq. 4, with Correctness {ours[0]:.3f} at GED {ours[1]:.2f}.",
+        _verdict(inside, learns),
         f"{TABLE1} --methods rsgg-ce,released-untrained,released-uniform",
     )
+
+
+def _verdict(*parts: bool) -> str:
+    return CONFIRMED if all(parts) else PARTLY if any(parts) else NOT_CONFIRMED
 
 
 @finding(6, "Correctness on Tree-Cycles of CF², CLEAR and G-CounteRGAN is a class prior.")
 def correctness_is_a_class_prior(results: Results) -> Finding:
     """Confirmed if each of the three released methods explains all graphs of one class and none of the other."""
-    shown, one_way = [], True
-    for method in ("cf2", "clear", "g-countergan"):
+    shown, one_way, one_way_methods = [], True, ("cf2", "clear", "g-countergan")
+    paper = [paper_value("tree-cycles", method, "correctness") for method in one_way_methods]
+    for method in one_way_methods:
         per_class = [results.mean("tree-cycles", method, "released", f"correctness_class_{c}") for c in (0, 1)]
         one_way &= sorted(per_class) == [0.0, 1.0]
         shown.append(f"{method} {per_class[0]:.3f} of the trees and {per_class[1]:.3f} of the cyclic graphs")
     share = float((results.rows("tree-cycles", "cf2", "released")["predicted"] == 1).mean())
     return Finding(
-        "Correctness .496, .504 and .504; the appendix gives the classes as .504 and .496.",
+        f"Correctness {_numbers(paper)}; the appendix gives the classes as .504 and .496.",
         "Each released method moves every graph in one direction.",
         f"They explain: {'; '.join(shown)}. {share:.3f} of our graphs are cyclic.",
         CONFIRMED if one_way else NOT_CONFIRMED,
@@ -268,6 +295,11 @@ def correctness_is_a_class_prior(results: Results) -> Finding:
 
 
 # -- 8 to 10, 12 -----------------------------------------------------------------------------------------------------
+
+
+@finding(7, "The ablation trends are those of the uniform sampler.")
+def ablation_trends(results: Results) -> Finding:
+    raise NotMeasured("the ablations are not in this version")
 
 
 @finding(8, "The probability of cutting a cycle of three nodes is not 2/3.")
@@ -280,6 +312,8 @@ def cutting_a_triangle(results: Results) -> Finding:
         graphs = TreeCycles(seed=int(seed)).load().graphs
         lone = {i for i, graph in enumerate(graphs) if [len(c) for c in nx.cycle_basis(graph.to_networkx())] == [3]}
         cuts += (part.loc[part["instance"].isin(lone), "calls"] == 2).tolist()  # the input, and the first check
+    if not cuts:
+        raise NotMeasured("no graph with a lone triangle was measured")
     share, expected = float(np.mean(cuts)), cut_probability(3, 28)
     error = math.sqrt(expected * (1 - expected) / len(cuts))
     fits, not_printed = abs(share - expected) < 3.5 * error, abs(share - 2 / 3) > 3.5 * error
@@ -317,7 +351,7 @@ def what_the_text_says_of_data_and_numbers(results: Results) -> Finding:
         f"At most {most} cycles in our 500 graphs, by construction; {connected} of {len(asd)} ASD graphs are "
         f"connected; "
         f"CLEAR's printed Fidelity {fidelity['clear']:.3f} is larger; .885 of 500 outcomes is {outcomes:.1f}.",
-        CONFIRMED if all(statements) else PARTLY,
+        _verdict(*statements),
         "./reproduce.sh datasets",
     )
 
@@ -331,28 +365,33 @@ def _asd(data_dir: Path | None) -> Dataset:
 
 @finding(10, "Runtime and Oracle Calls mix rows with and without training.")
 def training_is_counted_in_some_rows(results: Results) -> Finding:
-    """Confirmed if the printed calls of learned methods fit the share of folds trained that we infer, and that share
-    is not the same in all rows."""
-    shown, shares = [], set()
+    """Confirmed if the printed calls of the rows whose calls are a fixed schedule (CF², CLEAR, G-CounteRGAN) come out
+    with the share of trained folds that we infer for each, and these shares differ. RSGG-CE's calls are shown too."""
+    shown, shares, fits = [], set(), True
     for dataset in ("tree-cycles", "asd"):
         for method in ("cf2", "clear", "g-countergan", "rsgg-ce"):
-            ours = [
-                results.mean(dataset, method, "released", f"oracle_calls_{which}_training")
-                for which in ("with", "without")
+            calls = [
+                results.mean(dataset, method, "released", f"oracle_calls_{w}_training") for w in ("with", "without")
             ]
             share = float(paper_table().loc[(dataset, method, "oracle_calls"), "training"])
-            shares.add(share)
+            if method != "rsgg-ce":
+                shares.add(share)
+                fits &= results.reproduced(dataset, method, "oracle_calls")
             shown.append(
-                f"{dataset} {method}: printed {paper_value(dataset, method, 'oracle_calls'):.1f}, measured with "
-                f"training "
-                f"{ours[0]:.1f}, without {ours[1]:.1f} (share {share:g})"
+                f"{dataset} {method} {paper_value(dataset, method, 'oracle_calls'):.1f} printed, {calls[0]:.1f} with "
+                f"and {calls[1]:.1f} without training (share {share:g})"
             )
     return Finding(
         "Runtime and Oracle Calls are compared between methods.",
         "The released evaluator trains inside the first explanation of a fold unless a saved model is found on disk.",
-        f"{'; '.join(shown)}.",
-        CONFIRMED if len(shares) > 1 else NOT_CONFIRMED,
+        f"Calls per explanation: {'; '.join(shown)}.",
+        CONFIRMED if fits and len(shares) > 1 else NOT_CONFIRMED,
     )
+
+
+@finding(11, "Test folds selected the hyper-parameters, and several searched values never reached the optimiser.")
+def test_folds_selected(results: Results) -> Finding:
+    raise NotMeasured("the hyper-parameter search is not in this version")
 
 
 @finding(
@@ -362,25 +401,25 @@ def training_is_counted_in_some_rows(results: Results) -> Finding:
 )
 def search_reaches_the_optimum(results: Results) -> Finding:
     """Confirmed if random order + minimiser has Correctness 1 at no more than 1 % above the optimal GED on both data
-    sets with fewer oracle calls than RSGG-CE's printed row."""
-    shown, holds = [], True
+    sets with fewer questions than RSGG-CE as released asks to explain; partly if on one."""
+    shown, holds = [], []
     for dataset in ("tree-cycles", "asd"):
         correct, distance, calls = (
             results.mean(dataset, "two-sided-min", "search", m) for m in ("correctness", "ged", "explain_calls")
         )
         best = results.mean(dataset, "optimum", "control", "ged")
-        printed_calls = paper_value(dataset, "rsgg-ce", "oracle_calls")
-        holds &= correct == 1 and distance <= 1.01 * best and calls < printed_calls
+        released = results.mean(dataset, "rsgg-ce", "released", "explain_calls")
+        holds.append(correct == 1 and distance <= 1.01 * best and calls < released)
         shown.append(
             f"{dataset}: Correctness {correct:.3f} at GED {distance:.2f} (optimum {best:.2f}) with {calls:.1f} calls "
-            f"(printed for RSGG-CE: {printed_calls:.1f})"
+            f"(RSGG-CE as released: {released:.1f}, the input asked about once)"
         )
     return Finding(
         "RSGG-CE's row is the best of Table 1 on Correctness and GED.",
         "",
         f"Random two-sided order + minimiser, {'; '.join(shown)}.",
-        CONFIRMED if holds else PARTLY,
-        f"{TABLE1} --methods two-sided-min,optimum",
+        _verdict(*holds),
+        f"{TABLE1} --methods two-sided-min,optimum,rsgg-ce:released",
     )
 
 
@@ -399,8 +438,8 @@ def compute(results: Results) -> pd.DataFrame:
 STANDS = """## What stands
 
 Partial-order sampling gives both additions and removals without retraining for an instance; RSGG-CE's row is the best
-of the printed rows on Correctness and GED, and comes out of the released code again; guarded groups over edge scores,
-the frame of the method, are what the improved variants here build on.
+of the printed rows on Correctness and GED, and comes out again from what the released code computes; guarded groups
+over edge scores, the frame of the method, are what the improved variants here build on.
 """
 
 

@@ -154,8 +154,7 @@ def measure(rounds: int) -> pd.DataFrame:
 
 
 def batching(fold: Fold, graphs: int = 6) -> pd.DataFrame:
-    """Seconds per explanation of the optimising and generative baselines: the fold as a batch, and a loop over "
-    "graphs."""
+    """Seconds per explanation of the optimising and the generative baseline: a fold as a batch, and graph by graph."""
     rows, oracle = [], TreeCyclesOracle()
     fold.graphs.encoding("structural")
     train, test = fold.part(fold.train), fold.part(fold.test)

@@ -61,7 +61,7 @@ Row = tuple[str, str, str]  # data set, method, variant
 ROW = ["dataset", "method", "variant"]
 COLUMNS = (
     *ROW, "metric", "paper", "mean", "ci_low", "ci_high", "verdict", "reason",
-    "pi_low", "pi_high", "n", "folds", "replicates",
+    "pi_low", "pi_high", "judged", "n", "folds", "replicates",
 )  # fmt: skip
 MIN_CLUSTERS = 5  # with fewer folds the interval is bootstrapped over instances
 
@@ -153,16 +153,19 @@ def _line(row: Row, metric: str, first: pd.DataFrame, folds: pd.Series, replicat
     line: dict[str, Any] = {
         **dict(zip(ROW, row, strict=True)), "metric": metric, "paper": "", "verdict": "", "reason": "",
         "mean": mean, "ci_low": interval.low, "ci_high": interval.high,
-        "pi_low": predicted.low, "pi_high": predicted.high,
+        "pi_low": predicted.low, "pi_high": predicted.high, "judged": mean,
         "n": int(first[metric].notna().sum()), "folds": len(folds), "replicates": len(replicates),
     }  # fmt: skip
     paper = printed(dataset, method, metric) if variant in COMPARED_VARIANTS else None
     if paper is not None:
+        judged, judged_in, basis = mean, predicted, basis
         if paper.folds < len(folds):  # the printed row averages fewer folds: so does what it is compared with
-            folds = folds.iloc[: paper.folds]
-            predicted, basis = _predicted(folds.to_numpy(), replicates.iloc[:0].to_numpy())
-        judged = judge(dataset, method, metric, Measured(float(folds.mean()), predicted, basis))
-        line |= {"paper": paper.text, "verdict": judged.verdict, "reason": judged.reason}
+            first_folds = folds.iloc[: paper.folds].to_numpy()
+            judged, basis = float(first_folds.mean()), f"the first {paper.folds} fold means"
+            judged_in = prediction_interval_from_folds(first_folds, further_folds=paper.folds, level=LEVEL)
+        verdict = judge(dataset, method, metric, Measured(judged, judged_in, basis))
+        line |= {"paper": paper.text, "verdict": verdict.verdict, "reason": verdict.reason}
+        line |= {"judged": judged, "pi_low": judged_in.low, "pi_high": judged_in.high}
     return line
 
 
@@ -314,12 +317,13 @@ def render(
     *,
     store: Store | None = None,
     reasons: Mapping[str, str] | None = None,
+    data_dir: Path | None = None,
 ) -> Group:
     """Write the table's files into `out` and return what to print. What is missing is said; the rest is rendered."""
     methods = list({(cell.method.name, cell.method.variant): cell.method for cell in expected}.values())
     table, compared = summarise(ledger, methods), compare(ledger, methods)
     gaps = missing(expected, ledger, reasons)
-    found, verdicts = findings.compute(findings.Results(table, ledger)), per_printed_cell(table)
+    found, verdicts = findings.compute(findings.Results(table, ledger, data_dir)), per_printed_cell(table)
     layout = views.layout(table, [(c.dataset.name, c.method.name, c.method.variant) for c in expected], methods)
     written = {
         "table1.csv": _csv(table),

@@ -55,9 +55,11 @@ RULE = (
 )
 ACCOUNTING = (
     "Runtime and Oracle Calls are in the paper's accounting (released calls per check; training shared out over the "
-    "test fold where the printed row contains it). “Renamed”: the same graphs with their nodes renamed at random, "
-    "for the "
-    "methods whose result depends on node numbers."
+    "test fold where the printed row contains it)."
+)
+RENAMING = (
+    "“Renamed”: the same graphs with their nodes renamed at random, for the methods whose result depends on how nodes "
+    "are numbered."
 )
 
 
@@ -212,7 +214,7 @@ def printed_tables(views: Mapping[str, Sequence[RowView]], gaps: Sequence[str]) 
         parts += [_rich(f"Table 1 on {name}, the paper's metrics and accounting", rows, TABLE1_METRICS)]
         parts += [_rich(f"{name}, beyond the paper: fitting and explaining apart", _ours(rows), beyond(rows))]
     legend = ", ".join(f"{symbol} {verdict}" for verdict, symbol in SYMBOLS.items() if verdict)
-    parts.append(Text(f"{legend} (reasons: table1.csv, table1.md). {RULE} {ACCOUNTING}", style="dim"))
+    parts.append(Text(f"{legend} (reasons: table1.csv, table1.md). {RULE} {ACCOUNTING} {RENAMING}", style="dim"))
     if gaps:
         parts.append(Text("\nMissing:\n" + "\n".join(f"  {gap}" for gap in gaps), style="yellow"))
     return Group(*parts)
@@ -281,7 +283,7 @@ def live(means: pd.DataFrame, folds: pd.Series, methods: Sequence[Method]) -> Gr
 def markdown(views: Mapping[str, Sequence[RowView]], gaps: Sequence[str]) -> str:
     """The tables with intervals, every verdict with its reason, and what is missing."""
     legend = ", ".join(f"{symbol} {verdict}" for verdict, symbol in SYMBOLS.items() if verdict)
-    parts = ["# Table 1", f"{RULE} In brackets: 95 % bootstrap intervals. {ACCOUNTING} {legend}."]
+    parts = ["# Table 1", f"{RULE} In brackets: 95 % bootstrap intervals. {ACCOUNTING} {RENAMING} {legend}."]
     for dataset, rows in views.items():
         name = DATASET_LABELS.get(dataset, dataset)
         parts += [f"## {name}", _markdown_table(rows, TABLE1_METRICS)]
@@ -317,7 +319,7 @@ def _markdown_verdicts(rows: Sequence[RowView]) -> str:
             entry = row.entry(metric.name)
             if entry.verdict:
                 why = explanation(row.dataset, row.method, metric.name) if row.variant == "released" else ""
-                reason = f"{entry.reason}. {why.capitalize()}." if why else entry.reason
+                reason = f"{entry.reason}. {why[0].upper()}{why[1:]}." if why else entry.reason
                 cells = (_md(row.label), row.variant, metric.label, entry.verdict, _md(reason))
                 lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) if len(lines) > 2 else "Nothing to compare yet."

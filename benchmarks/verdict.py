@@ -48,7 +48,7 @@ ANY = "*"
 
 @cache
 def explanations(path: Path = ROOT / "benchmarks" / "explanations.csv") -> tuple[tuple[tuple[str, str, str], str], ...]:
-    """Why printed cells are what they are, in words, from the particular to the general."""
+    """Why printed cells are what they are, in words."""
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
     return tuple(((line.dataset, line.method, line.metric), line.explanation) for line in table.itertuples())
 
@@ -209,6 +209,6 @@ def per_printed_cell(table: pd.DataFrame) -> pd.DataFrame:
         line |= {"place": cell["place"], "measured_on": where, "verdict": "", "reason": "not measured"}
         if (where, method, metric) in released.index:
             ours = released.loc[(where, method, metric)]
-            line |= {name: ours[name] for name in ("mean", "pi_low", "pi_high", "verdict", "reason")}
+            line |= {name: ours[name] for name in ("pi_low", "pi_high", "verdict", "reason")} | {"mean": ours["judged"]}
         lines.append({**line, "explanation": explanation(where, str(method), str(metric))})
     return pd.DataFrame(lines, columns=list(VERDICT_COLUMNS))

@@ -247,14 +247,14 @@ class _Run:
                 pairs = pairs[1:]
             u, v = pairs.T
             for i, j in zip((u * n + v).tolist(), (v * n + u).tolist(), strict=True):
-                state[i] = state[j] = state[i] + 1 if self.accumulates else 1
+                state[i] = state[j] = min(state[i] + 1, 255) if self.accumulates else 1
                 prefixes += state
             self.current[row] = np.frombuffer(state, dtype=np.uint8).reshape(n, n)
         rows = np.repeat(list(draws), [len(pairs) for pairs in draws.values()])
         return rows, np.frombuffer(prefixes, dtype=np.uint8).reshape(-1, n, n)
 
     def _ask(self, rows: np.ndarray, adjacency: np.ndarray) -> None:
-        """Line 8: close the rows that flip, each with its first flip; and those whose budget is used up."""
+        """Line 8: close the rows that flip, each with its first flip that its budget covers."""
         owner = torch.from_numpy(rows)
         first = self.oracle.first_flip(
             self.graphs.candidates(torch.from_numpy(adjacency), owner), owner, self.classes[owner]

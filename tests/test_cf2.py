@@ -10,7 +10,7 @@ import torch
 from baselines.cf2 import CF2, _initial_logits
 from baselines.released.cf2 import ReleasedCF2
 from rsgg.data import TreeCycles
-from rsgg.graph import GraphBatch
+from rsgg.graph import Graph, GraphBatch
 from rsgg.oracle import CountingOracle, Oracle, TreeCyclesOracle
 from tests.graphs import has_cycle, tree, unicyclic
 
@@ -71,17 +71,24 @@ def test_the_oracles_answer_changes_the_result() -> None:
 
 
 def test_the_objective_is_the_papers() -> None:
-    """By hand on a triangle: p_c of a soft triangle with weights s is s³ for the cycle oracle, c = 1."""
-    explainer = CF2(factual=0.7, strength=3.0, margin=0.9)
-    adjacency = torch.from_numpy(nx.to_numpy_array(nx.cycle_graph(3))).double()[None]
-    weight = 0.8
-    p_masked, p_rest = (
-        float(TreeCyclesOracle().relaxed(part)[0, 1]) for part in (weight * adjacency, (1 - weight) * adjacency)
-    )
-    expected = 3 * weight + 3.0 * (0.7 * max(0, 1.4 - p_masked) + 0.3 * max(0, 0.4 + p_rest))
-    counted = CountingOracle(TreeCyclesOracle())
-    loss = explainer._loss(weight * adjacency, adjacency, None, torch.tensor([1]), counted, torch.tensor([0]))
+    """By hand, with the oracle of one pair: p_c of the masked part is that pair's weight, of the rest what is left."""
+    explainer = CF2(factual=0.7, strength=3.0, margin=0.4)
+    adjacency = torch.from_numpy(nx.to_numpy_array(nx.cycle_graph(4))).double()[None]
+    masked = adjacency * torch.tensor([[0.0, 0.8, 0.0, 0.5], [0.8, 0, 0.5, 0], [0, 0.5, 0, 0.5], [0.5, 0, 0.5, 0]])
+    expected = (0.8 + 3 * 0.5) + 3.0 * (0.7 * (0.4 + 0.5 - 0.8) + 0.3 * (0.4 + 0.2 - 0.5))
+    counted = CountingOracle(OnePair())
+    loss = explainer._loss(masked, adjacency, None, torch.tensor([1]), counted, torch.tensor([0]))
     assert float(loss) == pytest.approx(expected) and counted.calls == 2
+
+
+def test_graphs_of_different_sizes_with_features_are_explained_side_by_side() -> None:
+    class ReadsFeatures(OnePair):
+        def relaxed(self, adjacency: torch.Tensor, features: torch.Tensor | None = None) -> torch.Tensor:
+            assert features is not None and features.shape[:2] == adjacency.shape[:2]
+            return super().relaxed(adjacency, features)
+
+    graphs = [Graph(nx.to_numpy_array(nx.cycle_graph(n)), np.ones((n, 2))) for n in (4, 6)]
+    assert [result.removed for result in QUICK.explain(graphs, ReadsFeatures())] == [[(0, 1)]] * 2
 
 
 def test_masks_start_as_the_original_draws_them() -> None:

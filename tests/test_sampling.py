@@ -237,3 +237,14 @@ def test_a_budget_ends_the_search_with_a_reason() -> None:
 def test_an_unknown_sampler_is_named() -> None:
     with pytest.raises(UsageError, match="There is no sampler 'gumbel'; choose one of bernoulli"):
         sampler_named("gumbel")
+
+
+def test_a_pair_that_is_drawn_very_often_weighs_what_a_byte_can_hold() -> None:
+    """Two nodes and one edge: the released sampler draws the same pair 500 times and finds nothing."""
+    graph = GraphBatch.of([Graph(np.array([[0, 1], [1, 0]]))])
+    oracle = CountingOracle(TreeCyclesOracle())
+    (candidate,) = partial_order_sampling(
+        graph, torch.ones(1, 2, 2), torch.tensor([0]), oracle,
+        order=ExistingThenAll(), sampler=sampler_named("released"), iterations=500,
+    )  # fmt: skip
+    assert candidate.adjacency is None and oracle.calls_of(0) == 501

@@ -110,7 +110,7 @@ def test_every_printed_number_gets_a_line_and_an_explanation():
 
 
 def test_a_row_is_judged_on_the_data_it_comes_from():
-    row = {"variant": "released", "mean": 159.0, "pi_low": 155.0, "pi_high": 163.0, "reason": "inside"}
+    row = {"variant": "released", "judged": 159.0, "pi_low": 155.0, "pi_high": 163.0, "reason": "inside"}
     table = pd.DataFrame(
         [
             {"dataset": "tree-cycles-32", "method": "meg", "metric": "ged", "verdict": REPRODUCED, **row},
