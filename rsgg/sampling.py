@@ -247,7 +247,7 @@ class _Run:
                 pairs = pairs[1:]
             u, v = pairs.T
             for i, j in zip((u * n + v).tolist(), (v * n + u).tolist(), strict=True):
-                state[i] = state[j] = min(state[i] + 1, 255) if self.accumulates else 1
+                state[i] = state[j] = state[i] + (state[i] < 255) if self.accumulates else 1
                 prefixes += state
             self.current[row] = np.frombuffer(state, dtype=np.uint8).reshape(n, n)
         rows = np.repeat(list(draws), [len(pairs) for pairs in draws.values()])
