@@ -144,7 +144,8 @@ def test_conda_and_pip_install_the_same_packages():
     lines = [line.strip("- ") for line in (ROOT / "environment.yml").read_text().splitlines() if ">=" in line]
     conda = {Requirement(line) for line in lines}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    pip = {Requirement(text) for text in project["dependencies"] + project["optional-dependencies"]["dev"]}
+    extras = project["optional-dependencies"]
+    pip = {Requirement(text) for text in project["dependencies"] + extras["dev"] + extras["molecules"]}
     floor = {canonicalize_name(r.name): next(s.version for s in r.specifier if s.operator == ">=") for r in pip}
     found = {
         canonicalize_name(names.get(r.name, r.name)): next(s.version for s in r.specifier if s.operator == ">=")
