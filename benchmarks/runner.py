@@ -69,9 +69,9 @@ class Report:
         return len(self.of("stored", "computed"))
 
     def reasons(self, status: Status) -> dict[str, list[Cell]]:
-        """The cells by reason: the same reason for ten folds is said once."""
+        """The cells by reason: the same reason for ten folds is said once, whichever worker was done first."""
         reasons: dict[str, list[Cell]] = {}
-        for outcome in self.of(status):
+        for outcome in sorted(self.of(status), key=lambda outcome: outcome.cell.title):
             reasons.setdefault(outcome.reason, []).append(outcome.cell)
         return reasons
 
