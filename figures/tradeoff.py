@@ -41,7 +41,7 @@ REFERENCES = (  # method, variant, label, colour, marker
     ("two-sided-min", "search", "random order + minimiser", style.GREY, "^"),
     ("optimum", "control", "optimum", "black", "*"),
 )
-LABELS_ON_ASD = {**LABELS, "g-countergan": ((6, -19), "center", "top")}  # below CF², which is near it there
+LABELS_ON_ASD = {**LABELS, "g-countergan": ((0, -19), "center", "top")}  # below CF², which is near it there
 SHOWN = (
     *((m, "released", f"{name}, as released{ON_32.get(m, '')}", COLOURS[m], "s") for m, name in PRINTED.items()),
     *((m, "faithful", f"{name}, faithful", COLOURS[m], "o") for m, name in PRINTED.items()),
