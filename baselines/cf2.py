@@ -24,7 +24,6 @@ optimiser is said in `baselines.released.cf2`. The defaults here are the origina
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -36,7 +35,7 @@ from baselines.controls import checked
 from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Choice, Explainer, hyper
 from rsgg.graph import GraphBatch
 from rsgg.oracle import CountingOracle
-from rsgg.seeds import seed_for, uniforms
+from rsgg.seeds import streams, uniforms
 
 CALLS_PER_STEP = 2  # the masked part and the rest
 BLOCK = 128  # graphs that are optimised side by side: bounds the memory
@@ -63,14 +62,13 @@ class CF2(Explainer):
     ) -> list[Candidate]:
         self.history_: list[dict[str, float]] = []  # of each block in turn
         candidates = [Candidate(None)] * (len(graphs) * k)
-        owners = torch.arange(len(graphs) * k)
+        owners, seeds = torch.arange(len(graphs) * k), streams(graphs.names, k, seed, "cf2")
         for n in graphs.sizes.unique().tolist():  # without padding, so that a graph's result does not depend on others
             for block in owners[graphs.sizes[owners // k] == n].split(BLOCK):
                 part = graphs.select(block // k)
                 adjacency = part.adjacency[:, :n, :n].float()
-                starts = [(seed, "cf2", part.names[row], owner % k) for row, owner in enumerate(block.tolist())]
                 features = None if part.features is None else part.features[:, :n]
-                masked = self.optimise(adjacency, features, classes[block // k], oracle, block, starts)
+                masked = self.optimise(adjacency, features, classes[block // k], oracle, block, seeds[block.numpy()])
                 for owner, left in zip(block.tolist(), adjacency.bool() & ~(masked > 0.5), strict=True):
                     rest = torch.zeros_like(graphs.adjacency[0])
                     rest[:n, :n] = left
@@ -90,12 +88,12 @@ class CF2(Explainer):
         classes: Tensor,
         oracle: CountingOracle,
         owner: Tensor,
-        starts: Sequence[tuple[object, ...]],
+        seeds: np.ndarray,
     ) -> Tensor:
         """The soft masks A⊙S of these graphs, float [R, N, N]; the loss of every step is left in `history_`."""
         u, v = torch.triu_indices(adjacency.shape[1], adjacency.shape[1], 1)
         edge = adjacency[:, u, v]
-        logits = _initial_logits(adjacency.shape[1], starts).requires_grad_()
+        logits = _initial_logits(adjacency.shape[1], seeds).requires_grad_()
         optimiser = torch.optim.Adam([logits], lr=self.lr)
         for epoch in range(_affordable(self.epochs, oracle, owner)):
             masked = _symmetric(edge * torch.sigmoid(logits), u, v, adjacency)
@@ -125,9 +123,8 @@ class CF2(Explainer):
         return masked.sum((1, 2)) / 2 + self.strength * (self.factual * keeps + (1 - self.factual) * loses)
 
 
-def _initial_logits(n: int, starts: Sequence[tuple[object, ...]]) -> Tensor:
+def _initial_logits(n: int, seeds: np.ndarray) -> Tensor:
     """M ~ N(1, sqrt(2 / n)), a logit per pair, drawn by name (Box & Muller)."""
-    seeds = np.array([seed_for(*start) for start in starts], dtype=np.uint64)
     pairs = n * (n - 1) // 2
     radius, angle = uniforms(seeds, 0, pairs), uniforms(seeds, pairs, pairs)
     normal = np.sqrt(-2 * np.log1p(-radius)) * np.cos(2 * np.pi * angle)

@@ -26,7 +26,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy, one_hot
@@ -35,7 +34,7 @@ from rsgg.errors import FitError, GraphError
 from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Choice, Explainer, Interval, hyper
 from rsgg.graph import GraphBatch
 from rsgg.oracle import CountingOracle
-from rsgg.seeds import seed_for, torch_rng, uniforms
+from rsgg.seeds import seed_for, streams, torch_rng, uniforms
 
 N_AUXILIARY = 10  # values of u
 WIDTH, LATENT = 16, 16
@@ -70,7 +69,7 @@ class CLEAR(Explainer):
     # -- training --------------------------------------------------------------------------------------
 
     def _fit(self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, seed: int) -> None:
-        if graphs.sizes.unique().numel() > 1:
+        if not graphs.of_one_size:
             raise FitError("CLEAR decodes a fixed number of nodes and needs graphs of one size; use another method.")
         self.n_classes_ = oracle.n_classes
         raw = graphs.encoding("structural").float()
@@ -117,7 +116,7 @@ class CLEAR(Explainer):
     @torch.no_grad()
     def edge_probabilities(self, graphs: GraphBatch, classes: Tensor) -> Tensor:
         """Â of each graph for the class it is to get, symmetric, [B, N, N]."""
-        if graphs.n_nodes != self.network_.n_nodes or graphs.sizes.unique().numel() > 1:
+        if graphs.n_nodes != self.network_.n_nodes or not graphs.of_one_size:
             raise GraphError(f"CLEAR was fitted on graphs of {self.network_.n_nodes} nodes; fit it anew for these.")
         given = Given.of(graphs, self._features(graphs), self._wanted(classes, graphs), self.n_classes_)
         mean, _ = self.network_.encode(given)
@@ -129,7 +128,7 @@ class CLEAR(Explainer):
         instance = torch.arange(len(graphs)).repeat_interleave(k)
         soft, n = self.edge_probabilities(graphs, classes)[instance], graphs.n_nodes
         u, v = torch.triu_indices(n, n, 1)
-        seeds = np.array([seed_for(seed, "clear", graphs.names[i], o % k) for o, i in enumerate(instance.tolist())])
+        seeds = streams(graphs.names, k, seed, "clear")
         numbers = torch.from_numpy(uniforms(seeds, 0, self.draws * len(u))).reshape(-1, self.draws, len(u))
         drawn = torch.zeros(len(instance), self.draws, n, n, dtype=torch.uint8)
         drawn[:, :, u, v] = (numbers < soft[:, None, u, v]).to(torch.uint8)

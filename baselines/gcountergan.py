@@ -33,7 +33,7 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 from torch.nn.functional import leaky_relu, pad, softplus
 
-from baselines.controls import checked
+from baselines.controls import checked, only_candidate
 from rsgg.errors import FitError, GraphError
 from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, hyper
 from rsgg.graph import GraphBatch
@@ -112,11 +112,8 @@ class GCounteRGAN(Explainer):
         counterfactual = (self.edge_probabilities(graphs, classes) > self.threshold).to(torch.uint8)
         same = (counterfactual == graphs.adjacency).flatten(1).all(1).tolist()
         unchanged = Candidate(None, "no residual is large enough to change an edge")
-        no_other = Candidate(None, "GCounteRGAN has only one candidate")
-        candidates = []
-        for adjacency, kept in zip(counterfactual, same, strict=True):
-            candidates += [unchanged if kept else Candidate(adjacency), *[no_other] * (k - 1)]
-        return checked(candidates, graphs, classes, oracle, k)
+        found = [unchanged if kept else Candidate(a) for a, kept in zip(counterfactual, same, strict=True)]
+        return checked(only_candidate(self, found, k), graphs, classes, oracle, k)
 
     # -- saving ----------------------------------------------------------------------------------------
 
@@ -135,7 +132,7 @@ class GCounteRGAN(Explainer):
 
 
 def require_one_size(graphs: GraphBatch) -> None:
-    if graphs.sizes.unique().numel() > 1:
+    if not graphs.of_one_size:
         raise FitError("G-CounteRGAN sees graphs as images of one size; fit it on graphs with equally many nodes.")
 
 

@@ -50,7 +50,7 @@ from torch import Tensor
 from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, hyper
 from rsgg.graph import GraphBatch
 from rsgg.oracle import CountingOracle
-from rsgg.seeds import seed_for, uniforms
+from rsgg.seeds import streams, uniforms
 
 BACKWARD, COINS = 1 << 40, 1 << 41  # where in a row's stream the numbers of the backward phase and the coins begin
 BLOCK_CELLS = 1 << 23  # adjacency cells in one block of speculative questions: bounds the memory
@@ -81,7 +81,7 @@ class OBS(Explainer):
     ) -> list[Candidate]:
         instance = torch.arange(len(graphs)).repeat_interleave(k)
         rows, classes = graphs.select(instance), classes[instance]
-        seeds = _seeds(rows, k, seed, "bidirectional search")
+        seeds = streams(graphs.names, k, seed, "bidirectional search")
         first = self._forward(rows, classes, oracle, seeds)
         closest = self._backward(rows, classes, oracle, seeds, first)
         return _results(closest, len(rows), oracle, "no random edits changed the class")
@@ -271,7 +271,7 @@ class IRand(Explainer):
     ) -> list[Candidate]:
         instance = torch.arange(len(graphs)).repeat_interleave(k)
         rows, classes = graphs.select(instance), classes[instance]
-        seeds, pairs = _seeds(rows, k, seed, "irand"), rows.pair_mask.numpy().sum((1, 2))
+        seeds, pairs = streams(graphs.names, k, seed, "irand"), rows.pair_mask.numpy().sum((1, 2))
         levels = np.where(pairs > 0, np.maximum(1, (self.share * pairs).astype(np.int64)), 0)
         found: dict[int, np.ndarray] = {}
         for level in range(1, int(levels.max()) + 1):
@@ -370,11 +370,6 @@ def _padded(adjacency: Tensor, n: int) -> Tensor:
 
 
 # -- What the searches share -----------------------------------------------------------------------------
-
-
-def _seeds(rows: GraphBatch, k: int, *names: object) -> np.ndarray:
-    """A stream of random numbers for each row (candidate `row % k` of its graph), by name."""
-    return np.array([seed_for(*names, name, i % k) for i, name in enumerate(rows.names)], dtype=np.uint64)
 
 
 def _first_flips(

@@ -224,6 +224,11 @@ class GraphBatch(Sequence[Graph]):
         return self.adjacency.shape[1]
 
     @property
+    def of_one_size(self) -> bool:
+        """Have all graphs equally many nodes?"""
+        return self.sizes.unique().numel() == 1
+
+    @property
     def n_edges(self) -> Tensor:
         """Edges of each graph, int64 [B]; multiplicities count once, self loops not at all."""
         # In NumPy and 32 bits: the fastest of many ways, and oracles count edges more often than anything else.

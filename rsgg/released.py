@@ -63,7 +63,7 @@ class ReleasedRSGGCE(Explainer):
         return cls(epochs=20, iterations=50)
 
     def _fit(self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, seed: int) -> None:
-        if graphs.sizes.unique().numel() > 1:
+        if not graphs.of_one_size:
             raise FitError("The released RSGG-CE flattens its nodes and needs graphs of one size; use RSGGCE.")
         propagation, features, _ = _inputs(graphs)
         self.weights_ = initial_weights(graphs.n_nodes, features.shape[2], oracle.n_classes, seed)

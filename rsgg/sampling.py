@@ -26,7 +26,7 @@ from rsgg.explainer import BUDGET_USED_UP, Candidate
 from rsgg.graph import GraphBatch
 from rsgg.oracle import CountingOracle
 from rsgg.partial_order import Group, PartialOrder
-from rsgg.seeds import seed_for, uniforms
+from rsgg.seeds import streams, uniforms
 
 Reading = Literal["text", "letter"]
 STREAM = 1 << 40  # random numbers set aside for each group of a partial order
@@ -147,9 +147,7 @@ def partial_order_sampling(
     """
     owners = torch.arange(len(graphs)).repeat_interleave(k)
     run = _Run(graphs.select(owners), classes[owners], oracle, sampler.accumulates)
-    seeds = np.array(
-        [seed_for(seed, "sample", name, i % k) for i, name in enumerate(run.graphs.names)], dtype=np.uint64
-    )
+    seeds = streams(graphs.names, k, seed, "sample")
     scores = probabilities[owners].double().cpu().numpy()
     groups = list(order(run.graphs))
     run.start_from(groups)

@@ -7,6 +7,7 @@ before are not names, so they cannot change a result.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -30,6 +31,11 @@ def torch_rng(*names: object) -> torch.Generator:
 
 _GAMMA, _MIX1, _MIX2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _27, _30, _31, _11 = (np.uint64(bits) for bits in (27, 30, 31, 11))
+
+
+def streams(graphs: Sequence[str], k: int, *names: object) -> np.ndarray:
+    """A seed for each candidate of each graph, uint64 [graphs · k]: number i·k + j is candidate j of graph i."""
+    return np.array([seed_for(*names, graph, j) for graph in graphs for j in range(k)], dtype=np.uint64)
 
 
 def uniforms(seeds: np.ndarray, start: int, count: int) -> np.ndarray:

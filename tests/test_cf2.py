@@ -12,6 +12,7 @@ from baselines.released.cf2 import ReleasedCF2
 from rsgg.data import TreeCycles
 from rsgg.graph import Graph, GraphBatch
 from rsgg.oracle import CountingOracle, Oracle, TreeCyclesOracle
+from rsgg.seeds import streams
 from tests.graphs import has_cycle, tree, unicyclic
 
 QUICK = CF2(strength=4.0, factual=0.1, epochs=200, lr=0.1)  # mostly counterfactual: the factual part is a whole cycle
@@ -92,7 +93,7 @@ def test_graphs_of_different_sizes_with_features_are_explained_side_by_side() ->
 
 
 def test_masks_start_as_the_original_draws_them() -> None:
-    drawn = _initial_logits(50, [("start", i) for i in range(40)])
+    drawn = _initial_logits(50, streams([str(i) for i in range(40)], 1, "start"))
     assert float(drawn.mean()) == pytest.approx(1, abs=4 * 0.2 / np.sqrt(drawn.numel()))
     assert float(drawn.std()) == pytest.approx(0.2, rel=0.02)
 

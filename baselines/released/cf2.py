@@ -53,7 +53,7 @@ class ReleasedCF2(Explainer):
 
     def _fit(self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, seed: int) -> None:
         n = graphs.n_nodes
-        if graphs.sizes.unique().numel() > 1:
+        if not graphs.of_one_size:
             raise FitError("The released CF² has one mask for all graphs and needs graphs of one size; use CF2.")
         self.logits_ = 1 + (2 / n) ** 0.5 * torch.randn(n, n, generator=torch_rng(seed, "released cf2"))
         batches = graphs.adjacency.float().split(max(1, int(self.batch_ratio * len(graphs))))

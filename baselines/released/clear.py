@@ -26,7 +26,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
@@ -36,7 +35,7 @@ from rsgg.errors import FitError, GraphError
 from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, Interval, hyper
 from rsgg.graph import GraphBatch
 from rsgg.oracle import CountingOracle
-from rsgg.seeds import seed_for, torch_rng, uniforms
+from rsgg.seeds import seed_for, streams, torch_rng, uniforms
 
 N_FEATURES = 10  # columns of noise that stand for node features
 
@@ -64,7 +63,7 @@ class ReleasedCLEAR(Explainer):
         return cls(epochs=20)
 
     def _fit(self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, seed: int) -> None:
-        if graphs.sizes.unique().numel() > 1:
+        if not graphs.of_one_size:
             raise FitError("CLEAR decodes a fixed number of nodes and needs graphs of one size; use another method.")
         self.n_classes_ = oracle.n_classes
         size = max(2, int(self.batch_ratio * len(graphs)))
@@ -106,12 +105,11 @@ class ReleasedCLEAR(Explainer):
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
     ) -> list[Candidate]:
         n = graphs.n_nodes
-        if n != self.network_.n_nodes or graphs.sizes.unique().numel() > 1:
+        if n != self.network_.n_nodes or not graphs.of_one_size:
             raise GraphError(f"CLEAR was fitted on graphs of {self.network_.n_nodes} nodes; fit it anew for these.")
         instance = torch.arange(len(graphs)).repeat_interleave(k)
-        names = [(seed, "released clear", graphs.names[i], owner % k) for owner, i in enumerate(instance.tolist())]
         read = N_AUXILIARY + n * N_FEATURES + LATENT
-        numbers = torch.from_numpy(uniforms(np.array([seed_for(*name) for name in names]), 0, read + n * n))
+        numbers = torch.from_numpy(uniforms(streams(graphs.names, k, seed, "released clear"), 0, read + n * n))
         noise = numbers[:, :read].float()
         given = self._given(graphs.adjacency[instance], classes[instance], noise)
         with torch.no_grad():

@@ -47,7 +47,7 @@ from baselines.gcountergan import STEPS, Generator, require_fitted_size, require
 from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Choice, Explainer, hyper
 from rsgg.graph import GraphBatch
 from rsgg.oracle import CountingOracle
-from rsgg.seeds import seed_for, uniforms
+from rsgg.seeds import seed_for, streams, uniforms
 
 DENSE_WEIGHTS = 50_000_000
 RANK = 64
@@ -112,10 +112,7 @@ class ReleasedGCounteRGAN(Explainer):
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
     ) -> list[Candidate]:
         instance = torch.arange(len(graphs)).repeat_interleave(k)
-        seeds = [
-            seed_for(seed, "released g-countergan", graphs.names[i], owner % k)
-            for owner, i in enumerate(instance.tolist())
-        ]
+        seeds = streams(graphs.names, k, seed, "released g-countergan")
         probabilities = self.edge_probabilities(graphs, classes)
         drawn = sample(probabilities[instance], _coins(seeds, graphs.n_nodes)).to(torch.uint8)
         affordable = torch.tensor([not oracle.exhausted(owner) for owner in range(len(drawn))])
@@ -162,9 +159,9 @@ def forward(generator: Generator, adjacency: Tensor, coins: Tensor) -> Tensor:
     return sample(edge_probabilities(generator, adjacency), coins)
 
 
-def _coins(seeds: list[int], n_nodes: int) -> Tensor:
+def _coins(seeds: np.ndarray, n_nodes: int) -> Tensor:
     """A coin for each pair of each row, uniform on [0, 1), in the upper triangle of [R, N, N]."""
     u, v = np.triu_indices(n_nodes, 1)
     coins = np.zeros((len(seeds), n_nodes, n_nodes), dtype=np.float32)
-    coins[:, u, v] = uniforms(np.array(seeds, dtype=np.uint64), 0, len(u))
+    coins[:, u, v] = uniforms(seeds, 0, len(u))
     return torch.from_numpy(coins)
