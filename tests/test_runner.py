@@ -49,7 +49,14 @@ def start(folder: Path, jobs: int, *methods: str, delay: float = 0.0) -> subproc
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "RSGG_TEST_DELAY": str(delay), "OMP_NUM_THREADS": "1"}
     program = [sys.executable, "-c", "from tests.standins import main; main()", str(folder), str(jobs), *methods]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(program, env=environment, text=True, start_new_session=True, **pipes)
+    return subprocess.Popen(
+        program, env=environment, text=True, start_new_session=True, preexec_fn=_hear_interrupts, **pipes
+    )
+
+
+def _hear_interrupts() -> None:
+    """A shell's background jobs are born deaf to Ctrl-C, and so would be what these tests start and interrupt."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def wait_for_cells(folder: Path, n: int, process: subprocess.Popen[str]) -> None:
