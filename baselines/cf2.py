@@ -10,8 +10,8 @@ on Tree-Cycles no tree can be explained: correctness cannot exceed the share of 
 
 Deviations from the original paper:
 
-1. One logit per undirected edge instead of a symmetrised n × n matrix of them: the same masks, a tenth of the memory;
-   ‖·‖₁ counts an edge once.
+1. One logit per undirected edge instead of a symmetrised n × n matrix of them: the same masks, and no more memory than
+   edges; ‖·‖₁ counts an edge once.
 2. All graphs of a fold are optimised side by side; each has its own mask, and nothing is shared between them.
 3. The classifier is the oracle's exact relaxation, where the original explains a GNN that is differentiable itself.
 4. Features are not masked: the oracles read the adjacency matrix only.
@@ -24,7 +24,7 @@ optimiser is said in `baselines.released.cf2`. The defaults here are the origina
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -32,13 +32,14 @@ import torch
 from torch import Tensor
 
 from baselines.controls import checked
+from rsgg.edges import EdgeBatch
 from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Choice, Explainer, hyper
 from rsgg.graph import GraphBatch
 from rsgg.oracle import CountingOracle
-from rsgg.seeds import streams, uniforms
+from rsgg.seeds import streams, uniforms_at
 
 CALLS_PER_STEP = 2  # the masked part and the rest
-BLOCK = 128  # graphs that are optimised side by side: bounds the memory
+BLOCK = 512  # graphs that are optimised side by side: bounds the memory
 
 
 @dataclass(kw_only=True)
@@ -65,13 +66,9 @@ class CF2(Explainer):
         owners, seeds = torch.arange(len(graphs) * k), streams(graphs.names, k, seed, "cf2")
         for n in graphs.sizes.unique().tolist():  # without padding, so that a graph's result does not depend on others
             for block in owners[graphs.sizes[owners // k] == n].split(BLOCK):
-                part = graphs.select(block // k)
-                adjacency = part.adjacency[:, :n, :n].float()
-                features = None if part.features is None else part.features[:, :n]
-                masked = self.optimise(adjacency, features, classes[block // k], oracle, block, seeds[block.numpy()])
-                for owner, left in zip(block.tolist(), adjacency.bool() & ~(masked > 0.5), strict=True):
-                    rest = torch.zeros_like(graphs.adjacency[0])
-                    rest[:n, :n] = left
+                edges = _edges_of(graphs.select(block // k), n)
+                mask = self.optimise(edges, classes[block // k], oracle, block, seeds[block.numpy()])
+                for owner, rest in zip(block.tolist(), _without(edges, mask > 0.5, graphs.n_nodes), strict=True):
                     candidates[owner] = self._candidate(rest, graphs.adjacency[owner // k], oracle, owner)
         return checked(candidates, graphs, classes, oracle, k)
 
@@ -82,51 +79,57 @@ class CF2(Explainer):
         return Candidate(None, "no edge is in the mask") if torch.equal(rest, adjacency) else Candidate(rest)
 
     def optimise(
-        self,
-        adjacency: Tensor,
-        features: Tensor | None,
-        classes: Tensor,
-        oracle: CountingOracle,
-        owner: Tensor,
-        seeds: np.ndarray,
+        self, edges: EdgeBatch, classes: Tensor, oracle: CountingOracle, owner: Tensor, seeds: np.ndarray
     ) -> Tensor:
-        """The soft masks A⊙S of these graphs, float [R, N, N]; the loss of every step is left in `history_`."""
-        u, v = torch.triu_indices(adjacency.shape[1], adjacency.shape[1], 1)
-        edge = adjacency[:, u, v]
-        logits = _initial_logits(adjacency.shape[1], seeds).requires_grad_()
+        """The soft masks S of these graphs' edges, float [K]; the loss of every step is left in `history_`."""
+        logits = _initial_logits(edges, seeds).requires_grad_()
         optimiser = torch.optim.Adam([logits], lr=self.lr)
+        both = edges.joined(edges)  # the masked part and the rest, side by side
         for epoch in range(_affordable(self.epochs, oracle, owner)):
-            masked = _symmetric(edge * torch.sigmoid(logits), u, v, adjacency)
-            loss = self._loss(masked, adjacency, features, classes, oracle, owner)
+            loss = self._loss(torch.sigmoid(logits), edges, both, classes, oracle, owner)
             optimiser.zero_grad()
             loss.sum().backward()
             optimiser.step()
             self.history_.append({"epoch": epoch, "loss": float(loss.detach().mean())})
-        return _symmetric(edge * torch.sigmoid(logits.detach()), u, v, adjacency)
+        return torch.sigmoid(logits.detach())
 
     def _loss(
         self,
-        masked: Tensor,
-        adjacency: Tensor,
-        features: Tensor | None,
+        mask: Tensor,
+        edges: EdgeBatch,
+        both: EdgeBatch,
         classes: Tensor,
         oracle: CountingOracle,
         owner: Tensor,
     ) -> Tensor:
         """The equation above, one value per graph."""
-        both = torch.cat((masked, adjacency - masked))
-        twice = None if features is None else torch.cat((features, features))
-        p = oracle.relaxed(both, twice, owner.repeat(2)).gather(1, classes.repeat(2)[:, None])[:, 0]
-        p_masked, p_rest = p.split(len(masked))
+        p = oracle.relaxed_edges(both, torch.cat((mask, 1 - mask)), owner.repeat(2))
+        p_masked, p_rest = p.gather(1, classes.repeat(2)[:, None])[:, 0].split(len(edges))
         keeps = torch.relu(self.margin + 0.5 - p_masked)
         loses = torch.relu(self.margin + p_rest - 0.5)
-        return masked.sum((1, 2)) / 2 + self.strength * (self.factual * keeps + (1 - self.factual) * loses)
+        size = mask.new_zeros(len(edges)).index_add(0, edges.graph, mask)  # ‖A⊙S‖₁
+        return size + self.strength * (self.factual * keeps + (1 - self.factual) * loses)
 
 
-def _initial_logits(n: int, seeds: np.ndarray) -> Tensor:
-    """M ~ N(1, sqrt(2 / n)), a logit per pair, drawn by name (Box & Muller)."""
-    pairs = n * (n - 1) // 2
-    radius, angle = uniforms(seeds, 0, pairs), uniforms(seeds, pairs, pairs)
+def _edges_of(graphs: GraphBatch, n: int) -> EdgeBatch:
+    """The edges of graphs that all have n nodes."""
+    features = None if graphs.features is None else graphs.features[:, :n]
+    return EdgeBatch.of(replace(graphs, adjacency=graphs.adjacency[:, :n, :n], features=features))
+
+
+def _without(edges: EdgeBatch, explanation: Tensor, n: int) -> Tensor:
+    """The graphs without their explanations, uint8 [R, n, n]."""
+    graph, u, v = (part[~explanation] for part in (edges.graph, edges.u, edges.v))
+    rest = torch.zeros(len(edges), n, n, dtype=torch.uint8)
+    rest[graph, u, v] = rest[graph, v, u] = 1
+    return rest
+
+
+def _initial_logits(edges: EdgeBatch, seeds: np.ndarray) -> Tensor:
+    """M ~ N(1, sqrt(2 / n)), a logit per edge, drawn by name (Box & Muller)."""
+    n = edges.n_nodes
+    pair, own = (edges.u * n + edges.v).numpy(), seeds[edges.graph.numpy()]
+    radius, angle = uniforms_at(own, pair), uniforms_at(own, n * n + pair)
     normal = np.sqrt(-2 * np.log1p(-radius)) * np.cos(2 * np.pi * angle)
     return torch.from_numpy(1 + np.sqrt(2 / n) * normal).float()
 
@@ -137,9 +140,3 @@ def _affordable(epochs: int, oracle: CountingOracle, owner: Tensor) -> int:
         return epochs
     left = min(oracle.budget - oracle.calls_of(i) for i in owner.tolist())
     return max(0, min(epochs, (left - 1) // CALLS_PER_STEP))
-
-
-def _symmetric(values: Tensor, u: Tensor, v: Tensor, like: Tensor) -> Tensor:
-    upper = torch.zeros_like(like)
-    upper[:, u, v] = values
-    return upper + upper.transpose(1, 2)

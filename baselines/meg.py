@@ -39,7 +39,7 @@ import torch
 from torch import Tensor
 
 from rsgg.errors import UsageError
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, hyper
+from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Choice, Explainer, hyper
 from rsgg.graph import GraphBatch
 from rsgg.oracle import CountingOracle
 from rsgg.seeds import numpy_rng, seed_for
@@ -385,15 +385,20 @@ def candidate_pairs(adjacency: np.ndarray, size: int, count: int, rng: np.random
 class MEG(Explainer):
     """MEG on generic graphs. The RSGG-CE paper gives no hyper-parameters for it; `paper` is the original's value."""
 
-    episodes: int = hyper(800, "episodes", paper=5000)
-    decay: float = hyper(0.997, "ε decay", paper=0.9987, doc="per episode, from ε = 1")
-    horizon: int = hyper(2, "T", paper=1, doc="steps of an episode; fewer where the class changes")
+    # The RSGG-CE paper gives no search space for MEG: these are ours; `paper` are the values of MEG's own paper.
+    episodes: int = hyper(800, "episodes", space=Choice((100, 200, 400, 800)), paper=5000)
+    decay: float = hyper(
+        0.997, "ε decay", space=Choice((0.97, 0.99, 0.997)), paper=0.9987, doc="per episode, from ε = 1"
+    )
+    horizon: int = hyper(
+        2, "T", space=Choice((1, 2, 3)), paper=1, doc="steps of an episode; fewer where the class changes"
+    )
     reward: str = hyper("class", "p_target", paper="relaxed", doc="class (black box) or relaxed (a probability)")
     max_actions: int = hyper(1024, "max actions", doc="candidate pairs per instance")
     batch: int = hyper(4, "batch size", paper=1, doc="transitions per gradient step")
     interval: int = hyper(4, "update interval", paper=1, doc="steps of play per gradient step")
     replay: int = hyper(10_000, "replay", paper=10_000)
-    lr: float = hyper(1e-4, "lr", paper=1e-4)
+    lr: float = hyper(1e-4, "lr", space=Choice((1e-4, 1e-3, 1e-2)), paper=1e-4)
     discount: float = hyper(0.95, "γ", paper=0.95)
     polyak: float = hyper(0.995, "polyak", paper=0.995)
     keep: int = hyper(10, "counterfactuals", paper=10, doc="end states that are kept")

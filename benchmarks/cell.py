@@ -151,12 +151,17 @@ def grid(
     ]
 
 
-def cells_for(options: RunOptions, *, k: int = 1) -> list[Cell]:
-    """The cells that the options ask for: all methods on all data sets in ten folds, unless they say otherwise."""
+def chosen_folds(options: RunOptions) -> tuple[int, ...]:
+    """The folds that the options ask for: all ten, or two of them in a smoke run, unless they say otherwise."""
     folds = numbers(options.folds, "fold") or (SMOKE_FOLDS if options.smoke else tuple(range(FOLDS)))
     if folds[-1] >= FOLDS:
         raise UsageError(f"There is no fold {folds[-1]}; the folds are 0 to {FOLDS - 1}.")
-    seeds = numbers(options.seeds, "seed") or (0,)
+    return folds
+
+
+def cells_for(options: RunOptions, *, k: int = 1) -> list[Cell]:
+    """The cells that the options ask for: all methods on all data sets in ten folds, unless they say otherwise."""
+    folds, seeds = chosen_folds(options), numbers(options.seeds, "seed") or (0,)
     datasets = choose_datasets(options.datasets, smoke=options.smoke)
     methods = choose_methods(options.methods)
     return grid(datasets, methods, folds=folds, seeds=seeds, k=k, smoke=options.smoke)

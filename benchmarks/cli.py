@@ -19,7 +19,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 from typer.exceptions import TyperException
 
-from benchmarks.options import RESULTS, ROOT, RunOptions
+from benchmarks.options import RESULTS, ROOT, AblationOptions, HpoOptions, RunOptions
 
 app = typer.Typer(
     help="Reproduce the RSGG-CE paper: data, methods, tables and figures.\n\nExample: ./reproduce.sh table1 --smoke",
@@ -38,13 +38,19 @@ def no_command(context: typer.Context) -> None:
 # -- Experiments -----------------------------------------------------------------------------------------
 
 
-def experiment(name: str, says: str, example: str, options: type[RunOptions] = RunOptions) -> None:
-    """Add the command that runs `benchmarks/<name>.py`; its options are the fields of the options class."""
+def experiment(
+    name: str, says: str, example: str, options: type[RunOptions] = RunOptions, *, runs_itself: bool = False
+) -> None:
+    """Add the command that runs `benchmarks/<name>.py`; its options are the fields of the options class.
+
+    An experiment whose cells are not known in advance has a `run(options)` of its own.
+    """
 
     def run(**values: Any) -> None:
         from benchmarks.experiment import run as run_experiment
 
-        raise typer.Exit(run_experiment(import_module(f"benchmarks.{name}"), options(**values)))
+        module = import_module(f"benchmarks.{name}")
+        raise typer.Exit(module.run(options(**values)) if runs_itself else run_experiment(module, options(**values)))
 
     hints = get_type_hints(options, include_extras=True)
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
@@ -63,6 +69,8 @@ def _help(says: str, example: str) -> str:
 
 
 experiment("table1", "Table 1: compute what is missing, print it beside the paper's.", "table1 --methods rsgg-ce")
+experiment("ablation", "The four ablations on Tree-Cycles.", "ablation --vary cycle_size", AblationOptions)
+experiment("hpo", "Search for hyper-parameters.", "hpo --method cf2", HpoOptions, runs_itself=True)
 
 
 # -- Other commands --------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 An experiment is a module of `benchmarks` with three functions:
 
     cells(options) -> list[Cell]                                     what is to be computed
-    render(ledger, cells, out, *, store, reasons, data_dir) -> renderable    writes its files, returns what to print
+    render(ledger, cells, out, *, store, reasons, options) -> renderable     writes its files, returns what to print
     live_table(ledger) -> renderable                                 the table so far, drawn while it fills
 
 Exit codes: 0 all is well, 1 a method failed, 2 something is missing or wrong that the user can put right, 130 stopped.
@@ -15,6 +15,7 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Protocol, cast
@@ -45,7 +46,7 @@ class Experiment(Protocol):
         *,
         store: Store,
         reasons: Mapping[str, str],
-        data_dir: Path | None,
+        options: RunOptions,
     ) -> RenderableType: ...
 
     def live_table(self, ledger: pd.DataFrame) -> RenderableType: ...
@@ -54,8 +55,8 @@ class Experiment(Protocol):
 def run(experiment: object, options: RunOptions) -> int:
     """Run an experiment as the options say; returns the exit code."""
     module = cast(Experiment, experiment)
-    check_device(options.device)
     cells, store = module.cells(options), Store(options.results)
+    options = replace(options, jobs=_n_workers(options))
     if options.dry_run:
         dry_run(cells, store, options)
         return 0
@@ -75,6 +76,7 @@ def run(experiment: object, options: RunOptions) -> int:
                 on_done=progress.done,
                 data_dir=options.data_dir,
                 device=options.device,
+                dask=options.dask,
                 report=report,
             )
     except KeyboardInterrupt:
@@ -82,11 +84,19 @@ def run(experiment: object, options: RunOptions) -> int:
         return 130
     _say_noticed(store)
     reasons = {outcome.cell.key: outcome.reason for outcome in report.outcomes if outcome.reason}
-    rendered = module.render(
-        store.ledger(cells), cells, options.results, store=store, reasons=reasons, data_dir=options.data_dir
-    )
+    rendered = module.render(store.ledger(cells), cells, options.results, store=store, reasons=reasons, options=options)
     out.print(rendered)
     return _say_failures(report, store)
+
+
+def _n_workers(options: RunOptions) -> int:
+    """How many cells are computed at a time, here or on a cluster, both of which have to be fit for it."""
+    if options.dask:
+        from benchmarks.cluster import n_workers  # late: most runs need no cluster
+
+        return n_workers(options.dask, options.device)
+    check_device(options.device)
+    return options.jobs
 
 
 def check_device(device: str) -> None:

@@ -38,6 +38,9 @@ class RunOptions:
         list[str] | None, Option(help="Replicates, e.g. 0-4: each has generated data and folds of its own.")
     ] = None
     jobs: Annotated[int, Option("--jobs", "-j", min=1, help="Worker processes.")] = available_cores()
+    dask: Annotated[
+        str, Option(help="Address of a Dask scheduler, e.g. tcp://host:8786: its workers compute, --jobs is unused.")
+    ] = ""
     smoke: Annotated[bool, Option("--smoke", help="The same path on little data, in under two minutes.")] = False
     fresh: Annotated[bool, Option("--fresh", help="Compute again what is stored already.")] = False
     dry_run: Annotated[bool, Option("--dry-run", help="List the cells and the time they take; do nothing.")] = False
@@ -51,6 +54,47 @@ class RunOptions:
     def results(self) -> Path:
         """Where results go. A smoke run keeps to itself, lest its little table be taken for the real one."""
         return self.out or RESULTS / "local" / ("smoke" if self.smoke else "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HpoOptions(RunOptions):
+    """What a search for hyper-parameters understands besides."""
+
+    methods: Annotated[
+        list[str] | None, Option("--method", "--methods", help="Methods, e.g. cf2 (as its paper has it), cf2:released.")
+    ] = None
+    datasets: Annotated[list[str] | None, Option(help="Data sets, tree-cycles unless others are named.")] = None
+    folds: Annotated[
+        list[str] | None, Option(help="Nested: outer folds (0), a study each. Paper: test folds (all ten).")
+    ] = None
+    seeds: Annotated[list[str] | None, Option(hidden=True)] = None
+    smoke: Annotated[bool, Option("--smoke", help="The same path: few trials of tiny methods on little data.")] = False
+    fresh: Annotated[bool, Option("--fresh", help="Begin a new study and compute again what is stored.")] = False
+    dry_run: Annotated[bool, Option("--dry-run", help="Say what is left to do and its time; do nothing.")] = False
+    trials: Annotated[int | None, Option(min=1, help="Trials of a study (30), finished ones included.")] = None
+    protocol: Annotated[
+        str, Option(help="nested: choose inside the training folds. paper: on the test folds, as the paper did.")
+    ] = "nested"
+    inner: Annotated[int, Option(min=2, help="Nested: folds that the training graphs are cut into.")] = 5
+    inner_used: Annotated[int, Option(min=1, help="Nested: how many of them a trial is measured on.")] = 3
+    beyond: Annotated[bool, Option("--beyond", help="Search hyper-parameters that go beyond the paper too.")] = False
+    storage: Annotated[
+        str, Option(help="Optuna URL of a shared study, e.g. postgresql+psycopg://…; else a file in the results.")
+    ] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AblationOptions(RunOptions):
+    """What the ablations understand besides: what is varied, over which grid."""
+
+    datasets: Annotated[list[str] | None, Option(hidden=True)] = None
+    vary: Annotated[
+        list[str] | None,
+        Option(help="cycle_size, n_cycles, n_nodes or n_instances. [default: one after the other]"),
+    ] = None
+    grid: Annotated[
+        str, Option(help="paper: what its text describes. released: what the released files ran, fold 0 only.")
+    ] = "paper"
 
 
 def names(asked: Sequence[str] | None) -> list[str]:

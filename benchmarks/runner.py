@@ -31,7 +31,7 @@ import torch
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from benchmarks.cell import Cell
-from benchmarks.store import Store, history_table, ledger_table, write_whole
+from benchmarks.store import Store, history_table, ledger_table, write_text
 from rsgg.data.dataset import Dataset, DatasetSpec
 from rsgg.errors import DataError, FitError, RSGGError
 from rsgg.explainer import Explainer
@@ -88,9 +88,12 @@ def run_cells(
     on_done: OnDone | None = None,
     data_dir: Path | None = None,
     device: str = "cpu",
+    dask: str = "",
     report: Report | None = None,
 ) -> Report:
     """Compute the cells that are not stored (all of them if `fresh`) and store each as soon as it is done.
+
+    They are computed by `jobs` processes, or by the workers of the Dask cluster whose scheduler's address is `dask`.
 
     `on_done` hears of every cell, the stored ones first. A `report` that is handed in is filled as the run goes, so
     that it tells what was reached even if the run is interrupted.
@@ -111,7 +114,13 @@ def run_cells(
             done(known)
     if missing:
         store.prepare()
-        with closing(_computed(missing, jobs, data_dir, device)) as outcomes:  # on any exception end the workers now
+        if dask:
+            from benchmarks.cluster import computed_on  # late: most runs need no cluster
+
+            running = computed_on(dask, missing, data_dir, device)
+        else:
+            running = _computed(missing, jobs, data_dir, device)
+        with closing(running) as outcomes:  # on any exception end the workers now
             for outcome in outcomes:
                 _keep(outcome, store)
                 done(outcome)
@@ -135,7 +144,7 @@ def _keep(outcome: Outcome, store: Store) -> None:
     """Store what was computed, a skip with its reason included; record a failure beside the results."""
     record = _record_path(store, outcome.cell)
     if outcome.status == "failed":
-        write_whole(record, lambda file: file.write(outcome.details.encode()))
+        write_text(record, outcome.details)
         return
     if outcome.status in ("computed", "skipped"):
         table = pa.table({}) if outcome.table is None else outcome.table

@@ -31,7 +31,7 @@ from rich.table import Table
 from baselines.cf2 import CF2
 from baselines.clear import CLEAR
 from benchmarks.options import RESULTS, ROOT
-from benchmarks.store import write_whole
+from benchmarks.store import write_text
 from rsgg.data.tree_cycles import TreeCycles
 from rsgg.encodings import encode
 from rsgg.explainer import Explainer
@@ -205,9 +205,9 @@ def main(
     """CPU seconds per stage of RSGG-CE, released and faithful, and the ratio to a plain implementation."""
     table = measure(rounds)
     text = table.to_csv(index=False, float_format="%.6g")
-    write_whole(out / "speed.csv", lambda file: file.write(text.encode()))
+    write_text(out / "speed.csv", text)
     loops = batching(Fold.first())
-    write_whole(out / "speed_batching.csv", lambda file: file.write(loops.to_csv(index=False).encode()))
+    write_text(out / "speed_batching.csv", loops.to_csv(index=False))
     Console().print(printed(table), printed_batching(loops))
 
 

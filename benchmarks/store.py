@@ -190,6 +190,19 @@ def write_whole(path: Path, write: Callable[[Any], None]) -> None:
             temporary.unlink(missing_ok=True)
 
 
+def write_text(path: Path, text: str) -> None:
+    write_whole(path, lambda file: file.write(text.encode()))
+
+
+def write_csv(path: Path, table: pd.DataFrame) -> None:
+    """Six digits are more than any of our numbers is sure of."""
+    write_text(path, csv_of(table))
+
+
+def csv_of(table: pd.DataFrame) -> str:
+    return str(table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+
+
 def _sync_folder(folder: Path) -> None:
     """Make the rename itself durable, where the system allows to open folders."""
     with suppress(OSError):
@@ -426,7 +439,7 @@ def _enter_into_manifest(out: Path, n_cells: dict[Path, int]) -> None:
     for path, n in n_cells.items():
         files[f"ledger/{path.name}"] = {"sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "cells": n}
     text = json.dumps({**manifest, "format": FORMAT, **provenance()}, indent=2) + "\n"
-    write_whole(out / "manifest.json", lambda file: file.write(text.encode()))
+    write_text(out / "manifest.json", text)
 
 
 def _in_order(stored: Stored) -> tuple[str, int, int]:

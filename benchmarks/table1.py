@@ -28,7 +28,7 @@ from benchmarks import table1_views as views
 from benchmarks.catalogue import Method
 from benchmarks.cell import Cell, canonical, cells_for, replicate
 from benchmarks.options import RunOptions
-from benchmarks.store import FORMAT, Store, provenance, write_whole
+from benchmarks.store import FORMAT, Store, csv_of, provenance, write_text
 from benchmarks.verdict import (
     COMPARED_VARIANTS,
     LEVEL,
@@ -63,6 +63,7 @@ COLUMNS = (
     *ROW, "metric", "paper", "mean", "ci_low", "ci_high", "verdict", "reason",
     "pi_low", "pi_high", "judged", "n", "folds", "replicates",
 )  # fmt: skip
+DEFAULTS = RunOptions()
 MIN_CLUSTERS = 5  # with fewer folds the interval is bootstrapped over instances
 
 
@@ -317,40 +318,32 @@ def render(
     *,
     store: Store | None = None,
     reasons: Mapping[str, str] | None = None,
-    data_dir: Path | None = None,
+    options: RunOptions = DEFAULTS,
 ) -> Group:
     """Write the table's files into `out` and return what to print. What is missing is said; the rest is rendered."""
     methods = list({(cell.method.name, cell.method.variant): cell.method for cell in expected}.values())
     table, compared = summarise(ledger, methods), compare(ledger, methods)
     gaps = missing(expected, ledger, reasons)
-    found, verdicts = findings.compute(findings.Results(table, ledger, data_dir)), per_printed_cell(table)
+    found, verdicts = findings.compute(findings.Results(table, ledger, options.data_dir)), per_printed_cell(table)
     layout = views.layout(table, [(c.dataset.name, c.method.name, c.method.variant) for c in expected], methods)
     written = {
-        "table1.csv": _csv(table),
-        "verdicts.csv": _csv(verdicts),
+        "table1.csv": csv_of(table),
+        "verdicts.csv": csv_of(verdicts),
         "verdicts.md": views.markdown_verdicts(verdicts),
-        "comparisons.csv": _csv(compared),
-        "findings.csv": _csv(found),
+        "comparisons.csv": csv_of(compared),
+        "findings.csv": csv_of(found),
         "findings.md": findings.markdown(found),
         "table1.md": views.markdown(layout, gaps),
         "table1.tex": views.latex(layout, gaps),
     }
     if store is not None and not ledger.empty:
-        written["training.csv"] = _csv(
+        written["training.csv"] = csv_of(
             collapse.judge(store.history(expected), ledger.groupby("dataset")["n_edges"].mean())
         )
     for name, text in written.items():
-        _write(out / name, text)
-    _write(out / "manifest.json", json.dumps(_manifest(out, written, expected, gaps, store), indent=2) + "\n")
+        write_text(out / name, text)
+    write_text(out / "manifest.json", json.dumps(_manifest(out, written, expected, gaps, store), indent=2) + "\n")
     return views.printed_tables(layout, gaps)
-
-
-def _csv(table: pd.DataFrame) -> str:
-    return str(table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
-
-
-def _write(path: Path, text: str) -> None:
-    write_whole(path, lambda file: file.write(text.encode()))
 
 
 def _manifest(

@@ -10,17 +10,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor
 
-from benchmarks.catalogue import DATASETS
+from benchmarks.catalogue import declared_dataset
 from benchmarks.options import ROOT
 from benchmarks.store import Damaged, Store, Stored
 from rsgg.data.dataset import Dataset, DatasetSpec
@@ -102,7 +102,7 @@ def _check_metrics(sample: Sequence[Stored], name: str, data_dir: Path | None, f
         definition, ledger = stored.metadata["definition"], stored.ledger
         if stored.skipped:
             continue
-        dataset = _dataset(_spec(definition["dataset"]), data_dir)
+        dataset = _dataset(declared_dataset(definition["dataset"]), data_dir)
         if isinstance(dataset, DataError):
             without_data[definition["dataset"]["name"]] = str(dataset)
             continue
@@ -116,11 +116,6 @@ def _check_metrics(sample: Sequence[Stored], name: str, data_dir: Path | None, f
     if rows and not findings.wrong:
         doubt = f" ({unchecked} rows with edges counted twice: class taken as stored)" if unchecked else ""
         findings.say(f"{name}: {rows} rows of {len(sample)} sampled cells derived again, all agree{doubt}.")
-
-
-def _spec(declared: dict[str, Any]) -> DatasetSpec:
-    """The data set's specification from its declaration."""
-    return cast(DatasetSpec, replace(cast(Any, DATASETS[declared["name"]]), **declared["parameters"]))
 
 
 @lru_cache(maxsize=2)

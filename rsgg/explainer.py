@@ -42,10 +42,20 @@ class Interval:
 
 
 def hyper(
-    default: Any, symbol: str, *, space: Choice | Interval | None = None, paper: Any = None, doc: str = ""
+    default: Any,
+    symbol: str,
+    *,
+    space: Choice | Interval | None = None,
+    paper: Any = None,
+    doc: str = "",
+    beyond: bool = False,
 ) -> Any:
-    """A hyper-parameter: its default, its symbol in the paper, the paper's search space and chosen value."""
-    return field(default=default, metadata={"symbol": symbol, "space": space, "paper": paper, "doc": doc})
+    """A hyper-parameter: its default, its symbol in the paper, the paper's search space and chosen value.
+
+    With `beyond` it is not the paper's: a search of the paper's space leaves it alone.
+    """
+    about = {"symbol": symbol, "space": space, "paper": paper, "doc": doc, "beyond": beyond}
+    return field(default=default, metadata=about)
 
 
 @dataclass(frozen=True)
@@ -209,9 +219,10 @@ class Explainer(ABC):
         return {f.name: getattr(self, f.name) for f in fields(self) if "symbol" in f.metadata}
 
     @classmethod
-    def search_space(cls) -> dict[str, Choice | Interval]:
-        """The searched hyper-parameters."""
-        return {f.name: f.metadata["space"] for f in fields(cls) if f.metadata.get("space") is not None}
+    def search_space(cls, *, beyond: bool = True) -> dict[str, Choice | Interval]:
+        """The searched hyper-parameters; without `beyond`, those of the paper only."""
+        searched = {f.name: f.metadata for f in fields(cls) if f.metadata.get("space") is not None}
+        return {name: about["space"] for name, about in searched.items() if beyond or not about.get("beyond")}
 
     # -- saving ----------------------------------------------------------------------------------------
 

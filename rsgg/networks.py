@@ -1,7 +1,8 @@
-"""The two networks of RSGG-CE (Section 4): the residual generator 𝔾 and the discriminator 𝔻, dense and batched.
+"""The two networks of RSGG-CE (Section 4): the residual generator 𝔾 and the discriminator 𝔻, on whole batches.
 
-Both are permutation equivariant or invariant unless node identities are switched on, which is fair only where the
-nodes of all graphs are the same things (ASD's brain regions).
+The graphs they read are matrices [B, N, N] or, where those are too large, lists of edges (`EdgeBatch`): `a @ h` means
+the same for both. Both networks are permutation equivariant or invariant unless node identities are switched on, which
+is fair only where the nodes of all graphs are the same things (ASD's brain regions).
 """
 
 from __future__ import annotations
@@ -12,6 +13,10 @@ import math
 import torch
 from torch import Tensor, nn
 
+from rsgg.edges import EdgeBatch
+
+Adjacency = Tensor | EdgeBatch
+
 
 class MessagePassing(nn.Module):
     """h_v ← ReLU(W h_v + U Σ_w A_vw h_w / scale): `scale` is the degree (mean) or a constant (sum)."""
@@ -21,8 +26,12 @@ class MessagePassing(nn.Module):
         self.own = nn.Linear(width_in, width_out)
         self.neighbours = nn.Linear(width_in, width_out, bias=False)
 
-    def forward(self, h: Tensor, adjacency: Tensor, scale: Tensor) -> Tensor:
+    def forward(self, h: Tensor, adjacency: Adjacency, scale: Tensor) -> Tensor:
         return torch.relu(self.own(h) + self.neighbours(adjacency @ h / scale))
+
+
+def _degree(adjacency: Adjacency) -> Tensor:
+    return adjacency.degree() if isinstance(adjacency, EdgeBatch) else adjacency.sum(2, keepdim=True)
 
 
 class Encoder(nn.Module):
@@ -37,10 +46,10 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(MessagePassing(a, b) for a, b in itertools.pairwise(widths))
         self.out = nn.Linear(sum(widths), latent)
 
-    def forward(self, x: Tensor, adjacency: Tensor) -> Tensor:
+    def forward(self, x: Tensor, adjacency: Adjacency) -> Tensor:
         if self.identity is not None:
             x = torch.cat((x, self.identity.weight.expand(len(x), -1, -1)), 2)
-        degree = adjacency.sum(2, keepdim=True).clamp(min=1)
+        degree = _degree(adjacency).clamp(min=1)
         seen = [x]
         for layer in self.layers:
             seen.append(layer(seen[-1], adjacency, degree))
@@ -67,15 +76,21 @@ class Generator(nn.Module):
     def __init__(self, encoder: Encoder, latent: int, edges: float, missing: float, removals: float, additions: float):
         super().__init__()
         self.encoder = encoder
-        pairs = (max(missing, 2.0), max(edges, 2.0))  # index 0: missing pairs, index 1: existing edges
-        sharpness = [math.log(10 * count) / 1.5 for count in pairs]
-        self.register_buffer("sharpness", torch.tensor(sharpness))
+        self.pairs = (max(missing, 2.0), max(edges, 2.0))  # index 0: missing pairs, index 1: existing edges
+        self.register_buffer("sharpness", torch.tensor([math.log(10 * count) / 1.5 for count in self.pairs]))
         sign = torch.ones(latent)
         sign[1::2] = -1
         self.signs = nn.Parameter(0.1 * torch.stack((sign, sign)))
-        added, removed = min(additions / pairs[0], 0.5), min(removals / pairs[1], 0.5)
+        self.bias = nn.Parameter(torch.zeros(2))
+        self.start(removals, additions)
+
+    @torch.no_grad()
+    def start(self, removals: float, additions: float) -> None:
+        """Set the biases so that the untrained generator makes that many removals and additions per graph."""
+        added, removed = min(additions / self.pairs[0], 0.5), min(removals / self.pairs[1], 0.5)
+        sharpness = [math.log(10 * count) / 1.5 for count in self.pairs]
         residuals = (_logit(added) / sharpness[0] + 0.5, -_logit(removed) / sharpness[1] - 0.5)
-        self.bias = nn.Parameter(torch.tensor([math.atanh(max(min(r, 0.95), -0.95)) for r in residuals]))
+        self.bias.copy_(torch.tensor([math.atanh(max(min(r, 0.95), -0.95)) for r in residuals]))
 
     def forward(self, x: Tensor, adjacency: Tensor) -> Tensor:
         """Logits of A_g, [B, N, N]."""
@@ -85,6 +100,16 @@ class Generator(nn.Module):
             for sign, bias in zip(self.signs, self.bias, strict=True)
         )
         return self._squashed(adjacency, torch.where(adjacency > 0, existing, missing))
+
+    def of_pairs(self, x: Tensor, graphs: EdgeBatch, u: Tensor, v: Tensor, existing: Tensor) -> Tensor:
+        """The same logits for some pairs of each graph only, [B, P]; `existing` says which of them are edges."""
+        z = self.encoder(x, graphs)
+        first = torch.arange(len(z), device=z.device)[:, None] * z.shape[1]
+        flat = z.flatten(0, 1)
+        product = flat.index_select(0, (first + u).flatten()) * flat.index_select(0, (first + v).flatten())
+        both = (product @ self.signs.T / z.shape[2] ** 0.5 + self.bias).reshape(*u.shape, 2)
+        missing, present = both.unbind(2)
+        return self._squashed(existing, torch.where(existing > 0, present, missing))
 
     def uniform(self, adjacency: Tensor) -> Tensor:
         """The same logits without an encoder: one probability for existing edges, one for missing pairs."""
@@ -118,8 +143,8 @@ class Discriminator(nn.Module):
         self.layers = nn.ModuleList(MessagePassing(a, b) for a, b in itertools.pairwise(widths))
         self.head = nn.Sequential(nn.Linear(sum(widths), hidden), nn.ReLU(), nn.Linear(hidden, 1))
 
-    def forward(self, adjacency: Tensor, node_mask: Tensor) -> Tensor:
-        degree = adjacency.sum(2, keepdim=True)
+    def forward(self, adjacency: Adjacency, node_mask: Tensor) -> Tensor:
+        degree = _degree(adjacency)
         near = [torch.exp(-((degree - i) ** 2)) for i in range(4)]
         h = torch.cat((torch.ones_like(degree), degree / self.degree, *near), 2)
         if self.identity is not None:

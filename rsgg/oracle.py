@@ -8,6 +8,7 @@ classifier. `CountingOracle` is the only thing in the project that counts calls:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,11 +16,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rsgg.edges import EdgeBatch
 from rsgg.errors import BudgetExhausted, OracleError
 from rsgg.graph import GraphBatch
 
 if TYPE_CHECKING:
     from torch.nn import Module
+
+
+DENSE_BYTES = 1 << 26  # memory for graphs that an oracle wants to see as matrices
 
 
 class Oracle(ABC):
@@ -32,12 +37,24 @@ class Oracle(ABC):
     def predict(self, graphs: GraphBatch) -> Tensor:
         """The class of each graph, int64 [B]."""
 
+    def predict_edges(self, graphs: EdgeBatch) -> Tensor:
+        """`predict` for graphs that are lists of edges. Oracles that can read those override it: large graphs gain."""
+        at_once = max(1, DENSE_BYTES // graphs.n_nodes**2)
+        parts = torch.arange(len(graphs)).split(at_once)
+        return torch.cat([self.predict(graphs.select(part).to_dense()) for part in parts])
+
     def relaxed(self, adjacency: Tensor, features: Tensor | None = None) -> Tensor:
         """Class probabilities [B, classes] of soft adjacency matrices in [0, 1], differentiable in them.
 
         Agrees with `predict` on binary matrices. Oracles without a relaxation keep this method, which says so.
         """
         raise OracleError(f"The oracle {self.name!r} has no differentiable relaxation; use a black-box explainer.")
+
+    def relaxed_edges(self, graphs: EdgeBatch, weight: Tensor) -> Tensor:
+        """`relaxed` for graphs of which nothing but the listed edges is soft: `weight` [K] in [0, 1], one per edge."""
+        soft = weight.new_zeros(len(graphs), graphs.n_nodes, graphs.n_nodes)
+        soft = soft.index_put((graphs.graph, graphs.u, graphs.v), weight)
+        return self.relaxed(soft + soft.transpose(1, 2), graphs.features)
 
 
 # -- Tree-Cycles -----------------------------------------------------------------------------------------
@@ -61,6 +78,10 @@ class TreeCyclesOracle(Oracle):
                 cyclic[undecided] = edges[undecided] > graphs.n_nodes - components
         return torch.from_numpy(cyclic.astype(np.int64)).to(graphs.adjacency.device)
 
+    def predict_edges(self, graphs: EdgeBatch) -> Tensor:
+        components = _components(graphs.graph.numpy(), graphs.u.numpy(), graphs.v.numpy(), len(graphs), graphs.n_nodes)
+        return (graphs.n_edges > graphs.n_nodes - torch.from_numpy(components)).long()
+
     def relaxed(self, adjacency: Tensor, features: Tensor | None = None, *, rounds: int | None = None) -> Tensor:
         """Soft leaf peeling: m(u→v) = A_uv (1 - Π_{w≠v} (1 - m(w→u))), p(cycle) = 1 - Π (1 - m).
 
@@ -82,6 +103,28 @@ class TreeCyclesOracle(Oracle):
         log, zero = _log_and_zeros(1 - message)
         tree = messages.per_graph(log).exp() * (messages.per_graph(zero) == 0)  # exact when it is tiny, too
         return torch.stack((tree, 1 - tree), 1)
+
+    def relaxed_edges(self, graphs: EdgeBatch, weight: Tensor) -> Tensor:
+        """The same messages, along the edges that can be on a cycle at all.
+
+        An edge outside the 2-core of the listed edges is on no cycle of theirs, whatever the weights: it is left out.
+        As many rounds as a graph's core has nodes peel every subgraph of it, so that binary weights give exact answers.
+        """
+        core = graphs.core
+        graph, w = graphs.graph[core], weight[core]
+        u, v = graph * graphs.n_nodes + graphs.u[core], graph * graphs.n_nodes + graphs.v[core]
+        nodes, ends = torch.unique(torch.cat((u, v)), return_inverse=True)
+        rounds = torch.bincount(nodes // graphs.n_nodes, minlength=len(graphs))
+        messages = _EdgeMessages(torch.cat((w, w)), ends, torch.cat((graph, graph)), (len(graphs), len(nodes)))
+        message, rounds = messages.weight, rounds[messages.graph]
+        for done in range(int(rounds.max()) if len(rounds) else 0):
+            updated = messages.weight * (1 - _product_without_one(1 - message, messages))
+            updated = torch.where(rounds > done, updated, message)
+            settled = bool((updated.detach() - message.detach()).abs().max() <= SETTLED)
+            message = updated
+            if settled:
+                break
+        return _class_probabilities(message, messages)
 
 
 SPARSE = 0.25  # below this share of non-zero entries messages are kept as a list
@@ -126,13 +169,41 @@ class _SparseMessages:
         return x.new_zeros(self.shape[0]).index_add(0, self.graph, x)
 
 
+class _EdgeMessages:
+    """Messages over a list of edges: first all from u to v, then all from v to u."""
+
+    def __init__(self, weight: Tensor, ends: Tensor, graph: Tensor, shape: tuple[int, int]) -> None:
+        self.weight, self.graph, self.shape = weight, graph, shape
+        self.source, self.half = ends, len(ends) // 2
+        self.target = self.reverse(ends)
+
+    def arriving(self, x: Tensor) -> Tensor:
+        return x.new_zeros(self.shape[1]).index_add(0, self.target, x).index_select(0, self.source)
+
+    def reverse(self, x: Tensor) -> Tensor:
+        return x.roll(self.half)
+
+    def per_graph(self, x: Tensor) -> Tensor:
+        return x.new_zeros(self.shape[0]).index_add(0, self.graph, x)
+
+
+_Messages = _DenseMessages | _SparseMessages | _EdgeMessages
+
+
+def _class_probabilities(message: Tensor, messages: _Messages) -> Tensor:
+    """p(cycle) = 1 - Π (1 - m) and the rest, [B, 2]."""
+    log, zero = _log_and_zeros(1 - message)
+    tree = messages.per_graph(log).exp() * (messages.per_graph(zero) == 0)  # exact when it is tiny, too
+    return torch.stack((tree, 1 - tree), 1)
+
+
 def _log_and_zeros(factor: Tensor) -> tuple[Tensor, Tensor]:
     """The logarithm where a factor is not zero (0 where it is), and 1 where it is zero."""
     zero = factor == 0
     return torch.where(zero, torch.ones_like(factor), factor).log(), zero.to(factor.dtype)
 
 
-def _product_without_one(silent: Tensor, messages: _DenseMessages | _SparseMessages) -> Tensor:
+def _product_without_one(silent: Tensor, messages: _Messages) -> Tensor:
     """Π_{w≠v} (1 - m(w→u)) for every message u→v, exact at binary points, differentiable elsewhere.
 
     By logarithms, zeros being counted apart: with none left after v's own is taken out, the product is what remains.
@@ -167,20 +238,25 @@ def _peels_to_nothing(present: np.ndarray) -> np.ndarray:
 
 
 def n_components(edges: Tensor) -> Tensor:
-    """Connected components of each graph, from its adjacency or its upper triangle, bool [B, N, N]: one sparse call."""
-    from scipy.sparse import csr_array
+    """Connected components of each graph, from its adjacency or its upper triangle, bool [B, N, N]."""
+    batch, n, _ = edges.shape
+    graph, u, v = (edges.cpu().numpy() & np.triu(np.ones((n, n), dtype=bool), 1)).nonzero()
+    return torch.from_numpy(_components(graph, u, v, batch, n)).long().to(edges.device)
+
+
+def _components(graph: np.ndarray, u: np.ndarray, v: np.ndarray, batch: int, n: int) -> np.ndarray:
+    """Connected components of each of `batch` graphs, whose edges are a list sorted by graph: one sparse call."""
+    from scipy.sparse import coo_array, csr_array
     from scipy.sparse.csgraph import connected_components
 
-    batch, n, _ = edges.shape
-    upper = edges.cpu().numpy() & np.triu(np.ones((n, n), dtype=bool), 1)
-    node, v = upper.reshape(batch * n, n).nonzero()  # row by row: CSR order already
-    starts = np.concatenate(([0], np.bincount(node, minlength=batch * n).cumsum(dtype=np.int32))).astype(np.int32)
-    targets = (node - node % n + v).astype(np.int32)
-    block = csr_array((np.ones(len(v), dtype=np.int8), targets, starts), shape=(batch * n, batch * n))
+    offset = graph * n
+    block = csr_array(
+        coo_array((np.ones(len(u), dtype=np.int8), (offset + u, offset + v)), shape=(batch * n, batch * n))
+    )
     _, label = connected_components(block, directed=False)
     # Labels are given out in the order in which components are met, so each block's are contiguous.
     last = label.reshape(batch, n).max(1) + 1
-    return torch.from_numpy(np.diff(last, prepend=0)).long().to(edges.device)
+    return np.diff(last, prepend=0)
 
 
 # -- ASD -------------------------------------------------------------------------------------------------
@@ -293,10 +369,17 @@ class CountingOracle(Oracle):
 
     def relaxed(self, adjacency: Tensor, features: Tensor | None = None, owner: Tensor | None = None) -> Tensor:
         """The oracle's relaxation; each soft graph scored is a call too, charged as in `predict`."""
-        self._charge_all(len(adjacency), owner)
-        self.evaluated += len(adjacency)
+        return self._relaxed(len(adjacency), owner, lambda: self.oracle.relaxed(adjacency, features))
+
+    def relaxed_edges(self, graphs: EdgeBatch, weight: Tensor, owner: Tensor | None = None) -> Tensor:
+        """As `relaxed`, for lists of edges."""
+        return self._relaxed(len(graphs), owner, lambda: self.oracle.relaxed_edges(graphs, weight))
+
+    def _relaxed(self, count: int, owner: Tensor | None, ask: Callable[[], Tensor]) -> Tensor:
+        self._charge_all(count, owner)
+        self.evaluated += count
         try:
-            return self.oracle.relaxed(adjacency, features)
+            return ask()
         except OracleError:
             raise
         except Exception as error:
@@ -305,6 +388,11 @@ class CountingOracle(Oracle):
     def predict(self, graphs: GraphBatch, owner: Tensor | None = None) -> Tensor:
         """Classes of these graphs; every one is a call, charged to its owner. Beyond the budget: an error."""
         self._charge_all(len(graphs), owner)
+        return self._answers(graphs)
+
+    def predict_edges(self, graphs: EdgeBatch) -> Tensor:
+        """As `predict`, for lists of edges; training has no owners."""
+        self.calls += len(graphs)
         return self._answers(graphs)
 
     def first_flip(self, graphs: GraphBatch, owner: Tensor, classes: Tensor) -> Tensor:
@@ -349,10 +437,13 @@ class CountingOracle(Oracle):
         self._per_owner[owner] = self.calls_of(owner) + calls
         self.calls += calls
 
-    def _answers(self, graphs: GraphBatch) -> Tensor:
+    def _answers(self, graphs: GraphBatch | EdgeBatch) -> Tensor:
         self.evaluated += len(graphs)
         try:
-            answers = self.oracle.predict(graphs)
+            if isinstance(graphs, EdgeBatch):
+                answers = self.oracle.predict_edges(graphs)
+            else:
+                answers = self.oracle.predict(graphs)
         except OracleError:
             raise
         except Exception as error:

@@ -35,7 +35,7 @@ from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, hyper
 from rsgg.graph import GraphBatch
 from rsgg.oracle import CountingOracle
 from rsgg.partial_order import ExistingThenAll
-from rsgg.sampling import partial_order_sampling, sampler_named
+from rsgg.sampling import in_blocks, partial_order_sampling, sampler_named
 from rsgg.seeds import torch_rng
 
 HIDDEN, LATENT, DISCRIMINATOR_WIDTH = 4, 2, 2
@@ -112,10 +112,14 @@ class ReleasedRSGGCE(Explainer):
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
     ) -> list[Candidate]:
-        return partial_order_sampling(
-            graphs, self.edge_probabilities(graphs), classes, oracle,
-            order=ExistingThenAll(), sampler=sampler_named("released"), iterations=self.iterations, k=k, seed=seed,
-        )  # fmt: skip
+        def sampled(which: Tensor, first_owner: int) -> list[Candidate]:
+            part = graphs.select(which)
+            return partial_order_sampling(
+                part, self.edge_probabilities(part), classes[which], oracle, order=ExistingThenAll(),
+                sampler=sampler_named("released"), iterations=self.iterations, k=k, seed=seed, first_owner=first_owner,
+            )  # fmt: skip
+
+        return in_blocks(graphs, k, sampled)
 
     def _state(self) -> dict[str, Tensor]:
         return self.weights_

@@ -30,7 +30,7 @@ from rsgg.graph import GraphBatch
 from rsgg.networks import Generator
 from rsgg.oracle import CountingOracle
 from rsgg.partial_order import ExistingThenMissing, PartialOrder
-from rsgg.sampling import partial_order_sampling, sampler_named
+from rsgg.sampling import in_blocks, partial_order_sampling, sampler_named
 from rsgg.seeds import seed_for
 from rsgg.training import Outcome, Recipe, Task, build_generator, empty_generator, fit_class
 
@@ -46,7 +46,9 @@ class RSGGCE(Explainer):
     generator_lr: float = hyper(3e-3, "generator lr", space=RATES, paper=1e-3, doc="Adam instead of SGD")
     discriminator_lr: float = hyper(3e-3, "discriminator lr", space=RATES, paper=1e-3)
     iterations: int = hyper(500, "T", paper=500, doc="checks in the guarded group")
-    minimality: float = hyper(0.0, "λ", paper=0.0, space=Interval(0.0, 0.2), doc="price of an expected edit")
+    minimality: float = hyper(
+        0.0, "λ", paper=0.0, space=Interval(0.0, 0.2), beyond=True, doc="price of an expected edit"
+    )
     generator: str = hyper("trained", "generator", doc="trained, untrained or uniform: does the generator matter?")
     sampler: str = hyper("bernoulli", "sample", doc="bernoulli, multinomial or released")
     reading: str = hyper("text", "Algorithm 1", doc="text or letter: when existing edges are checked")
@@ -127,11 +129,15 @@ class RSGGCE(Explainer):
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
     ) -> list[Candidate]:
-        return partial_order_sampling(
-            graphs, self.edge_probabilities(graphs, classes), classes, oracle,
-            order=self.order, sampler=sampler_named(self.sampler), iterations=self.iterations,
-            reading="letter" if self.reading == "letter" else "text", k=k, seed=seed,
-        )  # fmt: skip
+        def sampled(which: Tensor, first_owner: int) -> list[Candidate]:
+            part, own = graphs.select(which), classes[which]
+            return partial_order_sampling(
+                part, self.edge_probabilities(part, own), own, oracle, order=self.order,
+                sampler=sampler_named(self.sampler), iterations=self.iterations,
+                reading="letter" if self.reading == "letter" else "text", k=k, seed=seed, first_owner=first_owner,
+            )  # fmt: skip
+
+        return in_blocks(graphs, k, sampled)
 
     # -- saving ----------------------------------------------------------------------------------------
 

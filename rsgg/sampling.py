@@ -33,6 +33,7 @@ STREAM = 1 << 40  # random numbers set aside for each group of a partial order
 ORDER = 1 << 39  # where, among them, the numbers begin that decide in which order pairs are visited
 BLANK = -1  # in a sequence of draws: a pair was visited and its coin said no
 BLOCK_BYTES = 1 << 26  # memory for one block of prefixes
+BLOCK_PAIRS = 1 << 22  # entries of A_g that are sampled at a time
 EAGER = 40  # draws of a guarded group that are drawn before it is known whether they are needed
 FIRST_BLOCK = 8  # prefixes in the first block: a tree of Table 1 needs 4.6 additions on average
 
@@ -126,6 +127,16 @@ def sampler_named(name: str) -> Sampler:
     return SAMPLERS[name]
 
 
+def in_blocks(graphs: GraphBatch, k: int, explain: Callable[[Tensor, int], list[Candidate]]) -> list[Candidate]:
+    """Large graphs a few at a time, so that memory does not grow with their number: `explain(which, first owner)`.
+
+    A row's random numbers are its own, so blocks change nothing but the memory.
+    """
+    at_once = max(1, BLOCK_PAIRS // (k * graphs.n_nodes**2))
+    parts = torch.arange(len(graphs)).split(at_once)
+    return [candidate for part in parts for candidate in explain(part, int(part[0]) * k)]
+
+
 def partial_order_sampling(
     graphs: GraphBatch,
     probabilities: Tensor,
@@ -138,15 +149,16 @@ def partial_order_sampling(
     reading: Reading = "text",
     k: int = 1,
     seed: int = 0,
+    first_owner: int = 0,
 ) -> list[Candidate]:
-    """Algorithm 1 for every graph of a batch, `k` times each.
+    """Algorithm 1 for every graph of a batch, `k` times each; the oracle's owners are counted from `first_owner`.
 
     `iterations` caps the checks of a guarded group (T). With `reading="text"` the oracle is asked once when an
     unguarded group is done, as Section 4 says; with `"letter"` only inside guarded groups, as the pseudo-code
     says, so that the first check comes after the first missing pair and that pair can hide a flip for good.
     """
     owners = torch.arange(len(graphs)).repeat_interleave(k)
-    run = _Run(graphs.select(owners), classes[owners], oracle, sampler.accumulates)
+    run = _Run(graphs.select(owners), classes[owners], oracle, sampler.accumulates, first_owner)
     seeds = streams(graphs.names, k, seed, "sample")
     scores = probabilities[owners].double().cpu().numpy()
     groups = list(order(run.graphs))
@@ -180,8 +192,11 @@ class Draws:
 class _Run:
     """The state of Algorithm 1 on all rows: A', which rows are still open, and what was found."""
 
-    def __init__(self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, accumulates: bool) -> None:
+    def __init__(
+        self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, accumulates: bool, first_owner: int
+    ) -> None:
         self.graphs, self.classes, self.oracle, self.accumulates = graphs, classes, oracle, accumulates
+        self.first_owner = first_owner
         self.current = np.zeros_like(graphs.adjacency.numpy())  # A' (line 4)
         self.open = np.ones(len(graphs), dtype=bool)
 
@@ -253,9 +268,9 @@ class _Run:
 
     def _ask(self, rows: np.ndarray, adjacency: np.ndarray) -> None:
         """Line 8: close the rows that flip, each with its first flip that its budget covers."""
-        owner = torch.from_numpy(rows)
+        row = torch.from_numpy(rows)
         first = self.oracle.first_flip(
-            self.graphs.candidates(torch.from_numpy(adjacency), owner), owner, self.classes[owner]
+            self.graphs.candidates(torch.from_numpy(adjacency), row), self.first_owner + row, self.classes[row]
         ).numpy()
         self.current[rows[first]] = adjacency[first]
         self.open[rows[first]] = False
@@ -266,7 +281,7 @@ class _Run:
         for row in range(len(self.graphs)):
             if not self.open[row]:
                 results.append(Candidate(torch.from_numpy(self.current[row])))
-            elif self.oracle.exhausted(row):
+            elif self.oracle.exhausted(self.first_owner + row):
                 results.append(Candidate(None, BUDGET_USED_UP))
             else:
                 results.append(Candidate(None, "no sampled graph changed the oracle's class"))

@@ -39,13 +39,17 @@ def streams(graphs: Sequence[str], k: int, *names: object) -> np.ndarray:
 
 
 def uniforms(seeds: np.ndarray, start: int, count: int) -> np.ndarray:
-    """Numbers start, start + 1, … of the stream of each seed (uint64 [R]), uniform on [0, 1), float64 [R, count].
+    """Numbers start, start + 1, … of the stream of each seed (uint64 [R]), uniform on [0, 1), float64 [R, count]."""
+    return uniforms_at(seeds[:, None], np.arange(start, start + count))
+
+
+def uniforms_at(seeds: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """Number `index` of the stream of a seed, uniform on [0, 1); seeds (uint64) and indices broadcast.
 
     SplitMix64 (Steele, Lea & Flood 2014): number i of stream s is a hash of s + (i + 1)γ, so that any part of many
     streams is one array expression, and a row's numbers do not depend on which other rows are drawn with it.
     """
-    step = np.arange(start + 1, start + count + 1, dtype=np.uint64) * _GAMMA
-    x = seeds.astype(np.uint64)[:, None] + step
+    x = seeds.astype(np.uint64) + (index.astype(np.uint64) + np.uint64(1)) * _GAMMA
     x = (x ^ (x >> _30)) * _MIX1
     x = (x ^ (x >> _27)) * _MIX2
     x ^= x >> _31

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -24,9 +25,10 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 from torch.nn.functional import softplus
 
 from rsgg.graph import GraphBatch
-from rsgg.networks import Discriminator, Encoder, Generator
+from rsgg.networks import Adjacency, Discriminator, Encoder, Generator
 from rsgg.oracle import Oracle
 from rsgg.seeds import seed_for, torch_rng
+from rsgg.views import Coins, view_of
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,8 @@ class Outcome:
 
 
 AVERAGING = 0.98  # weights of the generator that is kept are a moving average of those that are trained
+ENOUGH = 0.01  # flips among an untrained generator's samples: with fewer there is nothing to learn from
+LOOK = 10  # steps of the warm-up after which its flips are counted
 CHECK_EVERY = 25  # epochs between two looks at how Algorithm 1 would do on the training graphs
 
 
@@ -111,15 +115,15 @@ class _Training:
         self.averaged = copy.deepcopy(self.generator)
         self.g_optimiser = torch.optim.Adam(self.generator.parameters(), lr=recipe.generator_lr)
         self.d_optimiser = torch.optim.Adam(self.discriminator.parameters(), lr=recipe.discriminator_lr)
-        self.u, self.v = torch.triu_indices(task.graphs.n_nodes, task.graphs.n_nodes, 1)
+        self.view: Any = view_of(task.graphs, task.features, device)  # its graphs are matrices or lists of edges
+        self.real: Any = view_of(task.real, task.features[:0], device)
 
     def run(self) -> Outcome:
+        self._warm_up()
         outcome = Outcome(copy.deepcopy(self.averaged))
-        for epoch in range(-self.recipe.warmup, self.recipe.epochs):
+        for epoch in range(self.recipe.epochs):
             self._set_rate(epoch)
-            curves = self._step(epoch)
-            if epoch >= 0:
-                outcome.history.append({"class": self.task.c, "epoch": epoch, **curves})
+            outcome.history.append({"class": self.task.c, "epoch": epoch, **self._step(epoch)})
             done = epoch + 1
             if done * 2 >= self.recipe.epochs and (done % CHECK_EVERY == 0 or done == self.recipe.epochs):
                 quality = self._quality()
@@ -127,6 +131,23 @@ class _Training:
                     outcome.generator, outcome.quality = copy.deepcopy(self.averaged), quality
         outcome.generator.cpu()
         return outcome
+
+    def _warm_up(self) -> None:
+        """Steps in which only 𝔻 learns, and in which the untrained generator finds out how many edits flip a graph.
+
+        A generator whose samples never flip the oracle has a reward of nothing but zeros. So as long as hardly any of
+        them does, it starts again with twice the removals: graphs with many cycles need many cuts at once.
+        """
+        removals, flips = self.recipe.removals, []
+        for epoch in range(-self.recipe.warmup, 0):
+            self._set_rate(epoch)
+            flips.append(self._step(epoch)["flip_rate"])
+            if len(flips) == LOOK:
+                if sum(flips) < LOOK * ENOUGH and 2 * removals <= self.generator.pairs[1]:
+                    removals *= 2
+                    for generator in (self.generator, self.averaged):
+                        generator.start(removals, self.recipe.additions)
+                flips = []
 
     def _set_rate(self, epoch: int) -> None:
         """Rising over the first fifth of the training, so that 𝔾 cannot outrun 𝔻; falling over the second half."""
@@ -136,73 +157,61 @@ class _Training:
 
     def _step(self, epoch: int) -> dict[str, float]:
         pick = torch.randint(len(self.task.graphs), (self.recipe.batch,), generator=self.rng)
-        graphs = self.task.graphs.select(pick)
-        adjacency = graphs.adjacency.float().to(self.device)
-        logits = self.generator(self.task.features[pick].to(self.device), adjacency)[:, self.u, self.v]
-        existing = adjacency[:, self.u, self.v]
-        real_pair = graphs.pair_mask[:, self.u, self.v].to(self.device)
-        bits = self._sample(logits.detach().expand(self.recipe.samples, -1, -1), real_pair)  # G_g ~ A_g, [S, B, pairs]
-        sampled, owner = self._assemble(bits), pick.repeat(self.recipe.samples)
+        coins = self.view.coins(self.generator, pick, self.rng)
+        logits = coins.logits.detach()
+        bits = self._sample(logits.expand(self.recipe.samples, -1, -1), coins.real)  # G_g ~ A_g, [S, B, pairs]
+        sampled, owner = self.view.assemble(bits, coins, pick), pick.repeat(self.recipe.samples)
         flipped = self._flips(sampled, owner)
-        d_loss = self._discriminator_step(sampled, owner, flipped, self._widened(logits.detach(), real_pair), pick)
-        edits = ((bits != existing) & real_pair).sum(2).float()
+        d_loss = self._discriminator_step(sampled, owner, flipped, self._widened(logits, coins, pick), pick)
+        edits = ((bits != coins.existing) & coins.real).sum(2).float()
         with torch.no_grad():
             d_logit = self.discriminator(sampled, self.task.graphs.node_mask[owner].to(self.device))
         if epoch >= 0:
             price = self.recipe.minimality * min(1.0, 2 * epoch / self.recipe.epochs)  # λ rises over the first half
             reward = (flipped * torch.sigmoid(d_logit)).reshape(edits.shape) - price * edits
-            self._generator_step(logits, bits, real_pair, reward)
-        return self._curves(d_loss, d_logit, flipped, edits, bits, torch.sigmoid(logits.detach()), existing)
+            self._generator_step(coins, bits, reward)
+        return self._curves(d_loss, d_logit, flipped, edits, bits, torch.sigmoid(logits), coins)
 
-    def _sample(self, logits: Tensor, real_pair: Tensor) -> Tensor:
-        coins = torch.rand(logits.shape, generator=self.rng).to(self.device)
-        return ((coins < torch.sigmoid(logits)) & real_pair).float()
+    def _sample(self, logits: Tensor, real: Tensor) -> Tensor:
+        tossed = torch.rand(logits.shape, generator=self.rng).to(self.device)
+        return ((tossed < torch.sigmoid(logits)) & real).float()
 
-    def _widened(self, logits: Tensor, real_pair: Tensor) -> Tensor:
+    def _widened(self, logits: Tensor, coins: Coins, pick: Tensor) -> Adjacency:
         """One sample per graph of the generator at a random temperature: graphs with many more edits than it makes now.
 
         Without them 𝔻 has never seen such graphs, may like them, and 𝔾 runs there and saturates before 𝔻 can object.
         """
         coolness = torch.rand(len(logits), 1, generator=self.rng).to(self.device)
-        return self._assemble(self._sample(logits * coolness, real_pair)[None])
+        return self.view.assemble(self._sample(logits * coolness, coins.real)[None], coins, pick)
 
-    def _assemble(self, bits: Tensor) -> Tensor:
-        """Sampled adjacency matrices, [S·B, N, N], from their upper triangles."""
-        n = self.task.graphs.n_nodes
-        sampled = torch.zeros(bits.shape[0] * bits.shape[1], n, n, device=self.device)
-        sampled[:, self.u, self.v] = bits.flatten(0, 1)
-        return sampled + sampled.transpose(1, 2)
-
-    def _flips(self, sampled: Tensor, owner: Tensor) -> Tensor:
+    def _flips(self, sampled: Adjacency, owner: Tensor) -> Tensor:
         """[Φ(G_g) ≠ c] of each sampled graph: one oracle call each."""
-        answers = self.task.oracle.predict(self.task.graphs.candidates(sampled.to(torch.uint8).cpu(), owner))
-        return (answers != self.task.c).float().to(self.device)
+        return (self.view.classes(sampled, owner, self.task.oracle) != self.task.c).float().to(self.device)
 
     def _discriminator_step(
-        self, sampled: Tensor, owner: Tensor, flipped: Tensor, widened: Tensor, widened_owner: Tensor
+        self, sampled: Adjacency, owner: Tensor, flipped: Tensor, widened: Adjacency, widened_owner: Tensor
     ) -> float:
         """As many generated graphs as real ones; targets 1 (real), 1/2 (flipped), 0 (not flipped)."""
         shown = torch.randperm(len(sampled), generator=self.rng)[: self.recipe.batch]
-        generated = torch.cat((sampled[shown], widened))
         flips = torch.cat((flipped[shown], self._flips(widened, widened_owner)))
         owners = torch.cat((owner[shown], widened_owner))
-        real = self.task.real.select(torch.randint(len(self.task.real), (len(generated),), generator=self.rng))
-        adjacency = torch.cat((real.adjacency.float().to(self.device), generated))
-        mask = torch.cat((real.node_mask, self.task.graphs.node_mask[owners])).to(self.device)
+        real = torch.randint(len(self.task.real), (len(flips),), generator=self.rng)
+        graphs = self.view.joined(self.real.take(real), self.view.some(sampled, shown), widened)
+        mask = torch.cat((self.task.real.node_mask[real], self.task.graphs.node_mask[owners])).to(self.device)
         target = torch.cat((torch.ones(len(real), device=self.device), flips / 2))
-        loss = cross_entropy(self.discriminator(adjacency, mask), target)
+        loss = cross_entropy(self.discriminator(graphs, mask), target)
         self.d_optimiser.zero_grad()
         loss.backward()
         self.d_optimiser.step()
         return float(loss.detach())
 
-    def _generator_step(self, logits: Tensor, bits: Tensor, real_pair: Tensor, reward: Tensor) -> None:
+    def _generator_step(self, coins: Coins, bits: Tensor, reward: Tensor) -> None:
         """∇ E[R] = E[(R - baseline) ∇ log A_g(G_g)], the other samples of the same graph being the baseline."""
         samples = len(bits)
         advantage = (reward - reward.mean(0)) * samples / (samples - 1)
         advantage = advantage / advantage.std().clamp(min=1e-3)
-        log_likelihood = -(softplus(logits) - bits * logits)  # of each coin
-        loss = -(advantage * (log_likelihood * real_pair).sum(2)).mean()
+        log_likelihood = -(softplus(coins.logits) - bits * coins.logits)  # of each coin
+        loss = -(advantage * (log_likelihood * coins.real).sum(2)).mean()
         self.g_optimiser.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.generator.parameters(), 1.0)
@@ -213,9 +222,10 @@ class _Training:
 
     @staticmethod
     def _curves(
-        d_loss: float, d_logit: Tensor, flipped: Tensor, edits: Tensor, bits: Tensor, p: Tensor, existing: Tensor
+        d_loss: float, d_logit: Tensor, flipped: Tensor, edits: Tensor, bits: Tensor, p: Tensor, coins: Coins
     ) -> dict[str, float]:
         """The losses of both networks and the signs of mode collapse: no flips, no spread, no diversity."""
+        existing = coins.existing * coins.real
         removals = torch.where(existing > 0, 1 - p, torch.nan)
         spread = removals.nan_to_num(0).pow(2).sum(1) / existing.sum(1).clamp(min=1) - torch.nanmean(removals, 1) ** 2
         return {
@@ -232,12 +242,9 @@ class _Training:
     @torch.no_grad()
     def _quality(self) -> float:
         """Correctness minus sparsity of one sample of every training graph: what the kept generator is chosen by."""
-        graphs = self.task.graphs
-        p = torch.sigmoid(
-            self.averaged(self.task.features.to(self.device), graphs.adjacency.float().to(self.device))
-        ).cpu()
-        bits = ((torch.rand(p.shape, generator=self.rng) < p) & graphs.pair_mask).to(torch.uint8)
-        sampled = bits + bits.transpose(1, 2)
-        flips = self.task.oracle.predict(graphs.candidates(sampled, torch.arange(len(graphs)))) != self.task.c
-        sparsity = (sampled != graphs.adjacency).sum((1, 2)) / 2 / (graphs.sizes + graphs.n_edges)
-        return float(flips.double().mean() - sparsity.double().mean())
+        graphs, flips, edits = self.task.graphs, [], []
+        for pick, sampled, edited in self.view.samples(self.averaged, self.rng):
+            flips.append(self._flips(sampled, pick))
+            edits.append(edited)
+        sparsity = torch.cat(edits).cpu() / (graphs.sizes + graphs.n_edges)
+        return float(torch.cat(flips).double().mean() - sparsity.double().mean())

@@ -89,7 +89,7 @@ def experiment(wanted: list[Cell]) -> SimpleNamespace:
     """A module of an experiment that prints how many rows its ledger has."""
     return SimpleNamespace(
         cells=lambda options: wanted,
-        render=lambda ledger, cells, out, *, store, reasons, data_dir: (
+        render=lambda ledger, cells, out, *, store, reasons, options: (
             f"{len(ledger)} rows; {sorted(set(reasons.values()))}"
         ),
         live_table=lambda ledger: f"{len(ledger)} rows so far",

@@ -2,6 +2,7 @@
 
 from rsgg.data.asd import ASD
 from rsgg.data.dataset import Dataset, DatasetSpec, Fold
+from rsgg.data.training_graphs import TrainingGraphs
 from rsgg.data.tree_cycles import TreeCycles
 
-__all__ = ["ASD", "Dataset", "DatasetSpec", "Fold", "TreeCycles"]
+__all__ = ["ASD", "Dataset", "DatasetSpec", "Fold", "TrainingGraphs", "TreeCycles"]

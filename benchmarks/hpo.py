@@ -1,0 +1,255 @@
+"""Search for hyper-parameters with Optuna (appendix): TPE, maximising Correctness on Tree-Cycles.
+
+    python benchmarks/hpo.py --method cf2                       selection inside the training folds
+    python benchmarks/hpo.py --method cf2 --protocol paper      selection on the test folds, as the paper did
+
+The paper's search chose on the folds that its table reports; `--protocol paper` does the same, so that it can be shown
+what that is worth. Trials run one after another and the folds of a trial in parallel. A fold of a trial is a cell like
+any other (`benchmarks.runner`), kept in the store: repeating it costs nothing. How trials are asked and kept is said in
+`benchmarks.study`, what is written in `benchmarks.hpo_table`.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from math import ceil
+from statistics import mean
+from typing import Any
+
+from optuna.exceptions import UpdateFinishedTrialError
+from optuna.trial import FrozenTrial, TrialState
+
+from benchmarks import hpo_table
+from benchmarks.catalogue import Method, choose_datasets, choose_methods
+from benchmarks.cell import FOLDS, Cell
+from benchmarks.experiment import _n_workers, _terminate_like_interrupt
+from benchmarks.options import HpoOptions, names, numbers
+from benchmarks.progress import in_words
+from benchmarks.runner import Report, run_cells
+from benchmarks.searches import Search
+from benchmarks.show import terminal
+from benchmarks.store import Store
+from benchmarks.study import Compute, Score, Study, opened, run_trial, score, stored_trials, values_of, winner
+from rsgg.errors import DataError, UsageError
+
+TRIALS, SMOKE_TRIALS, SMOKE_INNER = 30, 2, 2
+STATES = {TrialState.COMPLETE: "complete", TrialState.PRUNED: "pruned", TrialState.FAIL: "failed"}
+
+
+def run(options: HpoOptions) -> int:
+    """Run the searches that the options ask for and write what they found; returns the exit code."""
+    searches = searches_for(options)
+    options = replace(options, jobs=_n_workers(options))
+    if options.dry_run:
+        for search in searches:
+            _say_plan(search, options)
+        return 0
+    store, without = Store(options.results), []
+    try:
+        with _terminate_like_interrupt():
+            for search in searches:
+                if not _conduct(search, options, store):
+                    without.append(search)
+    except KeyboardInterrupt:
+        command = "without --fresh the same command" if options.fresh else "the same command"
+        print(f"Stopped; finished trials and folds are stored; {command} goes on from here.", file=sys.stderr)
+        return 130
+    for line in dict.fromkeys(store.noticed):
+        print(line, file=sys.stderr)
+    terminal().print(hpo_table.render(options.results))
+    for search in without:
+        print(f"{search.title}: no trial was completed; hpo_{search.method.name}.csv says why.", file=sys.stderr)
+    return 1 if without else 0
+
+
+# -- What is asked for -----------------------------------------------------------------------------------
+
+
+def searches_for(options: HpoOptions) -> list[Search]:
+    """The studies that the options ask for: nested, one per outer fold; by the paper's protocol, one over its folds."""
+    if options.protocol not in ("nested", "paper"):
+        raise UsageError(f"There is no protocol {options.protocol!r}; choose nested or paper.")
+    if options.seeds is not None:
+        raise UsageError("A search runs on replicate 0; leave --seeds out.")
+    if options.inner_used > options.inner:
+        raise UsageError(f"Of {options.inner} inner folds {options.inner_used} cannot be used; use fewer or cut more.")
+    if not names(options.methods):
+        raise UsageError("No method was named; say which to search for, e.g. --method cf2.")
+    folds = numbers(options.folds, "fold") or ((0,) if options.protocol == "nested" else tuple(range(FOLDS)))
+    if folds[-1] >= FOLDS:
+        raise UsageError(f"There is no fold {folds[-1]}; the folds are 0 to {FOLDS - 1}.")
+    studies = [(fold,) for fold in folds] if options.protocol == "nested" else [folds]
+    settings = {
+        "inner": options.inner,
+        "inner_used": min(options.inner_used, SMOKE_INNER) if options.smoke else options.inner_used,
+        "beyond": options.beyond,
+        "smoke": options.smoke,
+    }
+    return [
+        Search.of(method, dataset, options.protocol, study, **settings)
+        for method in _methods(options)
+        for dataset in choose_datasets(options.datasets or ["tree-cycles"], smoke=options.smoke)
+        if _can_be_searched(method, dataset.name, beyond=options.beyond)
+        for study in studies
+    ]
+
+
+def _methods(options: HpoOptions) -> Iterator[Method]:
+    """A method without a variant is the faithful one, where there is one."""
+    for name in names(options.methods):
+        variants = choose_methods([name])
+        faithful = [method for method in variants if method.variant == "faithful"]
+        yield from variants if ":" in name else faithful or variants
+
+
+def _can_be_searched(method: Method, dataset: str, *, beyond: bool) -> bool:
+    title = f"{method.name} ({method.variant})"
+    if method.unsupported(dataset):
+        raise UsageError(f"There is nothing to search: {method.unsupported(dataset)}.")
+    if not method.explainer.search_space(beyond=beyond):
+        raise UsageError(f"{title} declares no search space; declare one for its hyper-parameters or choose another.")
+    return True
+
+
+def n_trials(options: HpoOptions) -> int:
+    return options.trials or (SMOKE_TRIALS if options.smoke else TRIALS)
+
+
+def _say_plan(search: Search, options: HpoOptions) -> None:
+    """What would be run, and how long it would take on so many workers if nothing were pruned."""
+    trials = stored_trials(search, n_trials(options), url=options.storage, folder=options.results / "hpo")
+    left = n_trials(options) - (0 if options.fresh else len(trials))
+    cells = search.cells({})
+    rounds = ceil(len(cells) / options.jobs)
+    expected = in_words(max(left * rounds * _seconds_per_fold(search, trials, Store(options.results)), 1))
+    print(
+        f"{search.title}: {n_trials(options) - left} of {n_trials(options)} trials are done, {left} left, "
+        f"{len(cells)} folds each, about {expected} on {options.jobs} workers (study {search.name})."
+        if left
+        else f"{search.title}: all {n_trials(options)} trials are done (study {search.name})."
+    )
+
+
+def _seconds_per_fold(search: Search, trials: Sequence[FrozenTrial], store: Store) -> float:
+    """As trials of this study took; else as the catalogue's values took in Table 1; else the catalogue's guess."""
+    known = [trial.user_attrs["seconds"] / trial.user_attrs["folds"] for trial in trials if "folds" in trial.user_attrs]
+    if not known:
+        usual = [Cell(search.dataset, search.with_values({}), fold) for fold in range(FOLDS)]
+        known = [stored.duration for stored in map(store.read, usual) if stored is not None]
+    return mean(known) if known else search.method.seconds_per_fold
+
+
+# -- A search --------------------------------------------------------------------------------------------
+
+
+def _conduct(search: Search, options: HpoOptions, store: Store) -> bool:
+    """Do the trials that are left, measure the winner, write the method's file; False where no trial was completed."""
+    compute = partial(_compute, store=store, options=options, computed=set())
+    folder = options.results / "hpo"
+    with opened(search, n_trials(options), url=options.storage, folder=folder, fresh=options.fresh) as study:
+        started, done_before = time.monotonic(), len(study.finished())
+        while (trial := study.next()) is not None:
+            try:
+                with study.kept_alive(trial.number), suppress(UpdateFinishedTrialError):  # another was quicker with it
+                    run_trial(search, trial, store, compute, options.jobs)
+            except BaseException:  # whatever ended it, the trial waits for the next run
+                study.put_back(trial.number)
+                raise
+            finished = study.finished()
+            pace = (time.monotonic() - started) / max(len(finished) - done_before, 1)
+            _say_progress(study, trial.number, finished, pace)
+        trials = study.finished()
+    rows = list(_rows(search, trials, store, compute))
+    path = options.results / f"hpo_{search.method.name}.csv"
+    hpo_table.write(path, hpo_table.merged(path, rows))
+    return winner(trials) is not None
+
+
+def _compute(cells: Sequence[Cell], *, store: Store, options: HpoOptions, computed: set[str]) -> Report:
+    """Compute these cells; with --fresh each once in this run, however often the search comes back to it."""
+    report = run_cells(
+        cells,
+        store,
+        jobs=options.jobs,
+        fresh=options.fresh and not computed.issuperset(cell.key for cell in cells),
+        data_dir=options.data_dir,
+        device=options.device,
+        dask=options.dask,
+    )
+    computed.update(cell.key for cell in cells)
+    return report
+
+
+def _say_progress(study: Study, number: int, finished: Sequence[FrozenTrial], pace: float) -> None:
+    trial = next(trial for trial in finished if trial.number == number)
+    spaces = study.search.space
+    options = {name: hpo_table.shown(spaces[name], value) for name, value in trial.params.items()}
+    values = ", ".join(f"{name} {value}" for name, value in options.items())
+    reason = trial.user_attrs.get("reason", "")
+    result = f"failed: {reason}" if reason else f"{STATES[trial.state]}, correctness {trial.value:.3f}"
+    won, left = winner(finished), study.n_trials - len(finished)
+    best = "" if won is None else f"; best {won.value:.3f} (trial {won.number})"
+    time_left = f"; about {in_words(left * pace)} left" if left else ""
+    head = f"{study.search.title}: trial {number}, {len(finished)} of {study.n_trials} done"
+    print(f"{head}: {values}: {result}{best}{time_left}.", file=sys.stderr, flush=True)
+
+
+# -- What is written -------------------------------------------------------------------------------------
+
+
+def _rows(search: Search, trials: Sequence[FrozenTrial], store: Store, compute: Compute) -> Iterator[dict[str, Any]]:
+    """A row per trial; then the winner's and the catalogue's values on graphs that chose nothing."""
+    whose = {
+        "method": search.method.name,
+        "variant": search.method.variant,
+        "dataset": search.dataset.name,
+        "protocol": search.protocol,
+        "space": search.space_name,
+        "outer_fold": search.fold_name,
+    }
+    for trial in trials:
+        about = trial.user_attrs
+        yield {
+            **whose,
+            "number": trial.number,
+            "state": STATES[trial.state],
+            "value": trial.value if trial.state != TrialState.FAIL else None,
+            "ged": about.get("ged"),
+            "folds": about.get("folds", 0),
+            **values_of(search, trial),
+            "seconds": round(about.get("seconds", 0.0), 2),
+            "started": "" if trial.datetime_start is None else trial.datetime_start.isoformat(timespec="seconds"),
+            "reason": about.get("reason", ""),
+        }
+    won = winner(trials)
+    usual = {name: getattr(search.method.build(), name) for name in search.space}
+    winners = [] if won is None else [("winner", won.number, values_of(search, won))]
+    for state, number, values in [*winners, ("default", None, usual)]:
+        cells = search.test_cells(values if state == "winner" else {})
+        result, reason = _tested(cells, store, compute)
+        measured = {} if result is None else {"value": result.correctness, "ged": result.ged, "folds": result.n_folds}
+        seconds = "" if result is None else round(result.seconds, 2)
+        row = {"number": number, "state": state, "value": None, "ged": None, "folds": 0, **measured, **values}
+        yield {**whose, **row, "seconds": seconds, "started": "", "reason": reason}
+
+
+def _tested(cells: Sequence[Cell], store: Store, compute: Compute) -> tuple[Score | None, str]:
+    """The score on unseen graphs, or why there is none."""
+    if not cells:
+        return None, "the search has seen every graph of this data set"
+    report = compute(cells)
+    for reason in report.reasons("no data"):
+        raise DataError(reason)
+    reasons = [*report.reasons("failed"), *report.reasons("skipped")]
+    return (None, reasons[0]) if reasons else (score(cells, store), "")
+
+
+if __name__ == "__main__":
+    from benchmarks.cli import script
+
+    script("hpo")

@@ -1,0 +1,132 @@
+"""Many graphs as one list of edges: what large sparse graphs are held as where all node pairs would be too many.
+
+A `GraphBatch` is dense: n² bytes per graph, which is what small graphs want. Training on graphs of some hundred nodes
+samples hundreds of graphs in every step; as lists they cost what their edges cost. Oracles are asked about either
+(`Oracle.predict`, `Oracle.predict_edges`), networks pass messages over either (`a @ h`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.sparse import coo_array
+from torch import Tensor
+from torch.nn.functional import embedding_bag
+
+from rsgg.graph import GraphBatch
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeBatch:
+    """B simple graphs of at most N nodes: edge i joins nodes u[i] and v[i] of graph[i], each edge listed once."""
+
+    n_nodes: int
+    sizes: Tensor
+    graph: Tensor
+    u: Tensor
+    v: Tensor
+    features: Tensor | None = None
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @classmethod
+    def of(cls, graphs: GraphBatch) -> EdgeBatch:
+        graph, u, v = graphs.edge_mask.nonzero(as_tuple=True)
+        return cls(graphs.n_nodes, graphs.sizes, graph, u, v, graphs.features)
+
+    def to_dense(self) -> GraphBatch:
+        adjacency = torch.zeros(len(self), self.n_nodes, self.n_nodes, dtype=torch.uint8)
+        adjacency[self.graph, self.u, self.v] = adjacency[self.graph, self.v, self.u] = 1
+        return GraphBatch(adjacency, self.sizes, self.features, ("",) * len(self))
+
+    @property
+    def n_edges(self) -> Tensor:
+        """Edges of each graph, int64 [B]."""
+        return torch.bincount(self.graph, minlength=len(self))
+
+    @property
+    def node_mask(self) -> Tensor:
+        """Which nodes are real and which are padding, bool [B, N]."""
+        return torch.arange(self.n_nodes, device=self.sizes.device) < self.sizes[:, None]
+
+    @cached_property
+    def starts(self) -> Tensor:
+        """Where each graph's edges begin in the list, and its end, int64 [B + 1]; the list is sorted by graph."""
+        return torch.cat((torch.zeros(1, dtype=torch.long, device=self.sizes.device), self.n_edges.cumsum(0)))
+
+    def select(self, index: Tensor) -> EdgeBatch:
+        """The graphs at these positions, int64, in this order; a position may come more than once."""
+        counts = self.n_edges[index]
+        owner = torch.arange(len(index), device=index.device).repeat_interleave(counts)
+        within = torch.arange(len(owner), device=index.device) - (counts.cumsum(0) - counts)[owner]
+        edge = self.starts[index][owner] + within
+        features = None if self.features is None else self.features[index]
+        return EdgeBatch(self.n_nodes, self.sizes[index], owner, self.u[edge], self.v[edge], features)
+
+    def joined(self, *others: EdgeBatch) -> EdgeBatch:
+        """These graphs, then those of the others."""
+        parts = (self, *others)
+        before = torch.tensor([0, *(len(part) for part in parts)]).cumsum(0).tolist()
+        features = [part.features for part in parts if part.features is not None]
+        return EdgeBatch(
+            self.n_nodes,
+            torch.cat([part.sizes for part in parts]),
+            torch.cat([part.graph + start for part, start in zip(parts, before, strict=False)]),
+            torch.cat([part.u for part in parts]),
+            torch.cat([part.v for part in parts]),
+            torch.cat(features) if features else None,
+        )
+
+    @cached_property
+    def core(self) -> Tensor:
+        """Which edges are left when leaves are taken away until there are none, bool [K]: all cycles are among them."""
+        left, total = torch.ones(len(self.u), dtype=torch.bool, device=self.u.device), len(self) * self.n_nodes
+        u, v = self.graph * self.n_nodes + self.u, self.graph * self.n_nodes + self.v
+        while True:
+            degree = torch.bincount(torch.cat((u[left], v[left])), minlength=total)
+            leaf = left & ((degree[u] == 1) | (degree[v] == 1))
+            if not leaf.any():
+                return left
+            left = left & ~leaf
+
+    @cached_property
+    def _neighbours(self) -> tuple[Tensor, Tensor]:
+        """The neighbours of every node, one node after the other, and where each node's begin."""
+        offset, total = self.graph * self.n_nodes, len(self) * self.n_nodes
+        u, v = (offset + self.u).cpu().numpy(), (offset + self.v).cpu().numpy()
+        ends = np.concatenate((u, v)), np.concatenate((v, u))
+        rows = coo_array((np.ones(len(ends[0]), dtype=np.int8), ends), shape=(total, total)).tocsr()
+        device = self.u.device
+        return torch.from_numpy(rows.indices).to(device), torch.from_numpy(rows.indptr).to(device)
+
+    def __matmul__(self, h: Tensor) -> Tensor:
+        """A h for every graph, [B, N, d]: the sum over each node's neighbours."""
+        neighbours, starts = self._neighbours
+        summed: Tensor = _NeighbourSum.apply(h.flatten(0, 1), neighbours, starts[:-1])
+        return summed.reshape(h.shape)
+
+    def degree(self) -> Tensor:
+        """[B, N, 1]."""
+        return self._neighbours[1].diff().float().reshape(len(self), self.n_nodes, 1)
+
+
+class _NeighbourSum(torch.autograd.Function):
+    """Σ_w A_vw h_w. A is symmetric, so the gradient takes the same way back.
+
+    An embedding bag is a sum of rows that a list names: several times faster than gathering and adding them up.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, h: Tensor, neighbours: Tensor, starts: Tensor) -> Tensor:
+        ctx.save_for_backward(neighbours, starts)
+        return embedding_bag(neighbours, h.contiguous(), starts, mode="sum")
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        neighbours, starts = ctx.saved_tensors
+        return embedding_bag(neighbours, gradients[0].contiguous(), starts, mode="sum"), None, None

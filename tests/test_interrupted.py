@@ -1,0 +1,218 @@
+"""Experiments that are killed, or cannot write: nothing that was stored is lost, and the same command then finishes.
+
+Commands run in processes that are forked from one that has imported everything, so that an attempt costs no start-up.
+`killed_until_done` takes the command line of any experiment.
+"""
+
+from __future__ import annotations
+
+import errno
+import multiprocessing
+import os
+import random
+import resource
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import psutil
+import pytest
+
+from benchmarks import cli
+from benchmarks.store import Store
+from tests.test_runner import fingerprints, leftovers, wait_for_cells
+
+KILLS = 10
+TABLE1 = (
+    "table1 --smoke --datasets tree-cycles --methods empty,obs,optimum,random,rsgg-ce-untrained --folds 0-5 --jobs 1"
+)
+
+forks = multiprocessing.get_context("forkserver")
+forks.set_forkserver_preload(["benchmarks.table1", "benchmarks.experiment", __name__])
+
+
+# -- Commands in processes of their own ------------------------------------------------------------------------------
+
+
+@dataclass
+class Command:
+    """A command line that runs. `before` is called in its process first, to make it fail later."""
+
+    process: Any
+    stderr: Connection
+
+    @classmethod
+    def start(cls, line: str, out: Path, before: Callable[[], None] | None = None) -> Command:
+        reader, writer = forks.Pipe(duplex=False)
+        process = forks.Process(target=_main, args=([*line.split(), "--out", str(out)], writer, before))
+        process.start()
+        writer.close()
+        return cls(process, reader)
+
+    def poll(self) -> int | None:
+        return self.process.exitcode
+
+    def communicate(self) -> tuple[int, str]:
+        """Exit code and what was said on stderr, once it has ended."""
+        said = b""
+        while part := os.read(self.stderr.fileno(), 65536):
+            said += part
+        self.process.join()
+        return self.process.exitcode, said.decode()
+
+    def kill(self) -> None:
+        """As kill -9 does: no warning, and its workers, if any, are left to themselves."""
+        workers = psutil.Process(self.process.pid).children(recursive=True)
+        self.process.kill()
+        self.process.join()
+        assert not psutil.wait_procs(workers, timeout=30)[1], "workers whose parent was killed end by themselves"
+
+
+def _main(arguments: list[str], stderr: Connection, before: Callable[[], None] | None) -> None:
+    os.dup2(stderr.fileno(), 2)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    stderr.close()
+    if before is not None:
+        before()
+    sys.exit(cli.main(arguments))
+
+
+def killed_until_done(line: str, out: Path, *, longest: float, seed: int = 0) -> int:
+    """Run a command again and again, each time killed after a random time, and at last to its end; how often killed.
+
+    `longest`: seconds after which it is killed at the latest; the less, the more often it has to start again.
+    """
+    moments, kills = random.Random(seed), 0
+    for _ in range(KILLS):
+        command = Command.start(line, out)
+        command.process.join(moments.uniform(0.0, longest))
+        if command.poll() is not None:
+            assert command.communicate()[0] == 0
+            break
+        command.kill()
+        kills += 1
+        fingerprints(out)  # fails on anything damaged
+    code, said = Command.start(line, out).communicate()
+    assert code == 0, said
+    return kills
+
+
+def without_times(csv: Path) -> pd.DataFrame:
+    """The rows of a table of results that do not say how long something took."""
+    table = pd.read_csv(csv)
+    return table[~table["metric"].str.contains("runtime|seconds")].reset_index(drop=True)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    code, said = Command.start(TABLE1, folder).communicate()
+    assert code == 0, said
+    return folder
+
+
+def assert_same(folder: Path, undisturbed: Path) -> None:
+    assert fingerprints(folder) == fingerprints(undisturbed)
+    for name in ("table1.csv", "comparisons.csv", "verdicts.csv"):
+        pd.testing.assert_frame_equal(without_times(folder / name), without_times(undisturbed / name))
+
+
+# -- Killed ------------------------------------------------------------------------------------------------------------
+
+
+def test_killed_at_ten_random_moments_as_if_nothing_had_happened(tmp_path: Path, undisturbed: Path):
+    start = time.monotonic()
+    Command.start(TABLE1, undisturbed).communicate()  # only the tables: what even the last attempt has to do
+    assert killed_until_done(TABLE1, tmp_path, longest=time.monotonic() - start) >= 5
+    assert_same(tmp_path, undisturbed)
+
+
+def test_killed_with_workers_and_finished_without(tmp_path: Path, undisturbed: Path):
+    command = Command.start(TABLE1.replace("--jobs 1", "--jobs 2"), tmp_path)
+    wait_for_cells(tmp_path, 3, command)  # type: ignore[arg-type]  # it has what is needed of a process
+    command.kill()
+    assert 3 <= len(fingerprints(tmp_path)) < 30
+    assert Command.start(TABLE1, tmp_path).communicate()[0] == 0
+    assert_same(tmp_path, undisturbed)
+
+
+# -- No room, no permission -------------------------------------------------------------------------------------------
+
+
+def no_room_after_three_cells() -> None:
+    """From the fourth cell on files may not grow beyond 1000 bytes: the system refuses in the middle of a write."""
+    write, written = Store.write, []
+
+    def limited(self: Store, *arguments: Any, **options: Any) -> Any:
+        written.append(arguments)
+        if len(written) == 4:
+            no_room()
+        return write(self, *arguments, **options)
+
+    Store.write = limited  # type: ignore[method-assign]
+
+
+def no_room() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+
+
+def no_space_left_after_three_cells() -> None:
+    """The same from a disk that says so only when what was written is to reach it."""
+    fsync, written = os.fsync, Store.write
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def limited(self: Store, cell: Any, *arguments: Any, **options: Any) -> Any:
+        os.fsync = full if len(fingerprints(self.root)) == 3 else fsync
+        return written(self, cell, *arguments, **options)
+
+    Store.write = limited  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize(
+    ("disk", "says"),
+    [(no_room_after_three_cells, "File too large"), (no_space_left_after_three_cells, "No space left on device")],
+)
+def test_a_disk_that_fills_up_is_one_sentence_and_then_the_command_goes_on(
+    tmp_path: Path, undisturbed: Path, disk: Callable[[], None], says: str
+):
+    code, said = Command.start(TABLE1, tmp_path, disk).communicate()
+    assert code == 2
+    assert said.startswith("Results cannot be written to ") and f"({says})" in said and said.count("\n") == 1
+    assert len(fingerprints(tmp_path)) == 3 and not leftovers(tmp_path)
+    assert not (tmp_path / "table1.csv").exists(), "part of a table is no table"
+    assert Command.start(TABLE1, tmp_path).communicate()[0] == 0
+    assert_same(tmp_path, undisturbed)
+
+
+def test_tables_on_a_full_disk_stay_what_they_were(undisturbed: Path):
+    """All cells are there; only the tables are written, and cannot be."""
+    before = {path: path.read_bytes() for path in undisturbed.rglob("*") if path.is_file()}
+    code, said = Command.start(TABLE1, undisturbed, no_room).communicate()
+    assert code == 2 and said.startswith(f"Results cannot be written to {undisturbed} (File too large)")
+    assert said.count("\n") == 1
+    for path, content in before.items():
+        assert path.read_bytes() == content
+    assert not leftovers(undisturbed)
+
+
+def test_a_folder_that_cannot_be_written_to_is_one_sentence(tmp_path: Path, undisturbed: Path):
+    (tmp_path / "cells").write_text("a file where a folder should be")
+    code, said = Command.start(TABLE1, tmp_path).communicate()
+    assert code == 2 and said.startswith(f"Results cannot be written to {tmp_path / 'cells'}") and said.count("\n") == 1
+    (tmp_path / "cells").unlink()
+    assert Command.start(TABLE1, tmp_path).communicate()[0] == 0
+    assert_same(tmp_path, undisturbed)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_permission_is_one_sentence(tmp_path: Path):
+    tmp_path.chmod(0o500)
+    code, said = Command.start(TABLE1, tmp_path / "results").communicate()
+    assert code == 2 and said.startswith("Results cannot be written to ") and said.count("\n") == 1
