@@ -19,7 +19,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 from typer.exceptions import TyperException
 
-from benchmarks.options import RESULTS, ROOT, AblationOptions, HpoOptions, RunOptions
+from benchmarks.options import RESULTS, ROOT, AblationOptions, HpoOptions, RunOptions, RuntimeOptions
 
 app = typer.Typer(
     help="Reproduce the RSGG-CE paper: data, methods, tables and figures.\n\nExample: ./reproduce.sh table1 --smoke",
@@ -70,6 +70,11 @@ def _help(says: str, example: str) -> str:
 
 experiment("table1", "Table 1: compute what is missing, print it beside the paper's.", "table1 --methods rsgg-ce")
 experiment("ablation", "The four ablations on Tree-Cycles.", "ablation --vary cycle_size", AblationOptions)
+experiment(
+    "runtime", "Inference runtime as graphs and data sets grow.", "runtime --vary n_nodes", RuntimeOptions,
+    runs_itself=True,
+)  # fmt: skip
+experiment("convergence", "Both losses of RSGG-CE per epoch, with checks for mode collapse.", "convergence")
 experiment("hpo", "Search for hyper-parameters.", "hpo --method cf2", HpoOptions, runs_itself=True)
 
 

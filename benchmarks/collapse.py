@@ -11,6 +11,10 @@ Over the last tenth of the epochs a generator counts as collapsed if
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
 import pandas as pd
 
 MIN_FLIP_RATE, MIN_DIVERSITY = 0.5, 0.05
@@ -35,11 +39,31 @@ def judge(history: pd.DataFrame, edges: pd.Series) -> pd.DataFrame:
     return lines
 
 
-def _how(line: dict[str, float], edges: float) -> str:
+@dataclass(frozen=True)
+class Sign:
+    """One sign of collapse at the end of a fit: the value that is looked at, its limit, and whether it was kept."""
+
+    check: str
+    collapsed: str  # what is said where it was not kept
+    value: float
+    limit: float
+    passed: bool
+
+
+def signs(line: Mapping[str, Any], edges: float) -> list[Sign]:
+    """The signs of the rule above, for a line of `judge`; none where the curves hold no samples."""
     if pd.isna(line.get("flip_rate")):
-        return ""
-    if line["flip_rate"] < MIN_FLIP_RATE:
-        return "proposes nothing that flips"
-    if line.get("diversity", 1.0) < MIN_DIVERSITY:  # a method without chance has none
-        return "always proposes the same"
-    return "proposes another graph" if line["edits"] > edges / 2 else "no"
+        return []
+    flips, edits = float(line["flip_rate"]), float(line["edits"])
+    found = [Sign("flips", "proposes nothing that flips", flips, MIN_FLIP_RATE, flips >= MIN_FLIP_RATE)]
+    if not pd.isna(line.get("diversity")):  # a method without chance has none
+        diversity = float(line["diversity"])
+        found.append(
+            Sign("diversity", "always proposes the same", diversity, MIN_DIVERSITY, diversity >= MIN_DIVERSITY)
+        )
+    return [*found, Sign("edits", "proposes another graph", edits, edges / 2, not edits > edges / 2)]
+
+
+def _how(line: Mapping[str, Any], edges: float) -> str:
+    found = signs(line, edges)
+    return next((sign.collapsed for sign in found if not sign.passed), "no") if found else ""

@@ -56,7 +56,7 @@ def run(experiment: object, options: RunOptions) -> int:
     """Run an experiment as the options say; returns the exit code."""
     module = cast(Experiment, experiment)
     cells, store = module.cells(options), Store(options.results)
-    options = replace(options, jobs=_n_workers(options))
+    options = replace(options, jobs=workers_for(options))
     if options.dry_run:
         dry_run(cells, store, options)
         return 0
@@ -65,7 +65,7 @@ def run(experiment: object, options: RunOptions) -> int:
     live_table = module.live_table if out.is_terminal else None
     try:
         with (
-            _terminate_like_interrupt(),
+            terminate_like_interrupt(),
             Progress(cells, options.jobs, out if out.is_terminal else err, live_table) as progress,
         ):
             run_cells(
@@ -89,7 +89,7 @@ def run(experiment: object, options: RunOptions) -> int:
     return _say_failures(report, store)
 
 
-def _n_workers(options: RunOptions) -> int:
+def workers_for(options: RunOptions) -> int:
     """How many cells are computed at a time, here or on a cluster, both of which have to be fit for it."""
     if options.dask:
         from benchmarks.cluster import n_workers  # late: most runs need no cluster
@@ -111,7 +111,7 @@ def check_device(device: str) -> None:
 
 
 @contextmanager
-def _terminate_like_interrupt() -> Iterator[None]:
+def terminate_like_interrupt() -> Iterator[None]:
     """A polite kill (SIGTERM, as cluster schedulers send it) ends a run as Ctrl-C does."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:

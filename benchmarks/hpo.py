@@ -27,7 +27,7 @@ from optuna.trial import FrozenTrial, TrialState
 from benchmarks import hpo_table
 from benchmarks.catalogue import Method, choose_datasets, choose_methods
 from benchmarks.cell import FOLDS, Cell
-from benchmarks.experiment import _n_workers, _terminate_like_interrupt
+from benchmarks.experiment import terminate_like_interrupt, workers_for
 from benchmarks.options import HpoOptions, names, numbers
 from benchmarks.progress import in_words
 from benchmarks.runner import Report, run_cells
@@ -44,14 +44,14 @@ STATES = {TrialState.COMPLETE: "complete", TrialState.PRUNED: "pruned", TrialSta
 def run(options: HpoOptions) -> int:
     """Run the searches that the options ask for and write what they found; returns the exit code."""
     searches = searches_for(options)
-    options = replace(options, jobs=_n_workers(options))
+    options = replace(options, jobs=workers_for(options))
     if options.dry_run:
         for search in searches:
             _say_plan(search, options)
         return 0
     store, without = Store(options.results), []
     try:
-        with _terminate_like_interrupt():
+        with terminate_like_interrupt():
             for search in searches:
                 if not _conduct(search, options, store):
                     without.append(search)

@@ -97,6 +97,26 @@ class AblationOptions(RunOptions):
     ] = "paper"
 
 
+@dataclass(frozen=True, kw_only=True)
+class RuntimeOptions(RunOptions):
+    """What measuring runtimes understands besides. Points are measured one at a time on one thread of the CPU."""
+
+    methods: Annotated[
+        list[str] | None, Option(help="Methods; rsgg-ce and cf2, faithful and released, unless others are named.")
+    ] = None
+    datasets: Annotated[list[str] | None, Option(hidden=True)] = None
+    folds: Annotated[list[str] | None, Option(hidden=True)] = None
+    seeds: Annotated[list[str] | None, Option(hidden=True)] = None
+    jobs: Annotated[int, Option("--jobs", "-j", hidden=True)] = 1
+    dask: Annotated[str, Option(hidden=True)] = ""
+    device: Annotated[str, Option(hidden=True)] = "cpu"
+    smoke: Annotated[bool, Option("--smoke", help="The same path on little data, in under a minute.")] = False
+    fresh: Annotated[bool, Option("--fresh", help="Measure again what is stored already.")] = False
+    dry_run: Annotated[bool, Option("--dry-run", help="List the points and the time they take; do nothing.")] = False
+    vary: Annotated[list[str] | None, Option(help="n_nodes or n_instances; one after the other unless named.")] = None
+    repeats: Annotated[int, Option(min=1, help="How often the test set of a point is explained.")] = 5
+
+
 def names(asked: Sequence[str] | None) -> list[str]:
     """["a,b", "c"] -> ["a", "b", "c"], without repetitions."""
     parts = [part.strip() for text in asked or () for part in text.split(",")]

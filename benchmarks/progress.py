@@ -1,7 +1,7 @@
 """What is seen while cells are computed: a bar with the time left and a table that fills, or a few plain lines.
 
 On a terminal, a bar and (where the experiment has one) its table so far. Elsewhere one line per finished row, so that
-log files stay short. Times left are learnt from finished cells of the same row, else from the catalogue's guess.
+log files stay short. Times left are learnt from finished cells of the same row, else from the reference.
 """
 
 from __future__ import annotations
@@ -20,24 +20,33 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 
 from benchmarks.cell import Cell
+from benchmarks.options import RESULTS
 from benchmarks.runner import Outcome
+from benchmarks.store import Store
 
 LiveTable = Callable[[pd.DataFrame], RenderableType]
+REFERENCE = RESULTS / "reference"
 REDRAW_EVERY = 2.0  # seconds: the table so far is computed anew at most this often
 
 
 class Durations:
-    """How long cells take: the mean of the same row's finished cells, else what the catalogue guesses."""
+    """How long cells take: the mean of the same row's finished cells, else what they took elsewhere, else a guess.
 
-    def __init__(self) -> None:
+    Elsewhere is the committed reference: another machine, but the same work. The guess is the catalogue's.
+    """
+
+    def __init__(self, elsewhere: Store | None = None) -> None:
         self._seen: dict[object, list[float]] = {}
+        self._elsewhere = Store(REFERENCE) if elsewhere is None else elsewhere
 
     def learn(self, cell: Cell, seconds: float) -> None:
         self._seen.setdefault(cell.row, []).append(seconds)
 
     def expect(self, cell: Cell) -> float:
         seen = self._seen.get(cell.row)
-        return sum(seen) / len(seen) if seen else cell.method.seconds_per_fold
+        if seen:
+            return sum(seen) / len(seen)
+        return self._elsewhere.duration(cell) or cell.method.seconds_per_fold
 
     def left(self, cells: Iterable[Cell], jobs: int) -> float:
         """Seconds until these cells are done, on so many workers; no less than the longest of them takes."""

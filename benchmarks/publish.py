@@ -1,28 +1,48 @@
 """Publish: turn this machine's results into the committed reference.
 
 Cells are compacted into one file per data set, method and variant, and every table is rendered anew *from those files*,
-so that what is committed is a function of what is committed.
+so that what is committed is a function of what is committed. What has no cells, the trials of searches and the
+measurements of runtimes, is copied as the tables that they are. What the reference holds already stays there unless
+this machine has computed it too.
 """
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 
-from benchmarks import table1
-from benchmarks.options import RunOptions
+from benchmarks import ablation, claims, convergence, hpo_table, table1
+from benchmarks.options import AblationOptions, RunOptions
 from benchmarks.store import Store, compact
 from rsgg.errors import UsageError
 
+COPIED = ("hpo_*.csv", "runtime*.csv", "datasets.csv")  # beside the cells
+
 
 def publish(source: Path, out: Path) -> RenderableType:
-    """Compact the cells of Table 1 that `source` holds into `out` and render the table there; returns the table."""
-    cells = table1.cells(RunOptions())
+    """Compact the cells that `source` holds into `out` and render every table there; returns what to print."""
+    options = RunOptions()
+    of_table, of_ablations = table1.cells(options), ablation.cells(AblationOptions())
     stored = Store(source)
-    absent = sum(stored.read(cell) is None for cell in cells)
-    if absent == len(cells):
-        raise UsageError(f"{source} holds no result of Table 1; ./reproduce.sh table1 computes it.")
-    compact(stored, out, {cell.key for cell in cells})
+    present = [cell for cell in (*of_table, *of_ablations) if stored.read(cell) is not None]
+    if not present:
+        raise UsageError(f"{source} holds no result of an experiment; ./reproduce.sh table1 computes some.")
+    curves = {cell.key for cell in of_table}
+    compact(stored, out, curves | {cell.key for cell in of_ablations}, curves)
+    for pattern in COPIED:
+        for path in sorted(source.glob(pattern)):
+            shutil.copyfile(path, out / path.name)
     reference = Store(out)
-    return table1.render(reference.ledger(cells), cells, out, store=reference)
+    shown: list[RenderableType] = []
+    ablated = reference.ledger(of_ablations)
+    if not ablated.empty:
+        shown.append(ablation.render(ablated, of_ablations, out, store=reference))
+    hpo_table.render(out)
+    of_training = convergence.cells(options)
+    convergence.render(reference.ledger(of_training), of_training, out, store=reference)
+    ledger = reference.ledger(of_table)
+    shown.append(table1.render(ledger, of_table, out, store=reference))
+    claims.render(out, ledger)
+    return Group(*shown)

@@ -166,7 +166,7 @@ def _computed(cells: Sequence[Cell], jobs: int, data_dir: Path | None, device: s
         return_as="generator_unordered",
         batch_size=1,  # a cell is stored when it is done, not when its batch is
         max_nbytes=None,
-        initializer=_start_worker,
+        initializer=start_worker,
         initargs=(os.getpid(),),
     )
     try:
@@ -180,7 +180,7 @@ def _computed(cells: Sequence[Cell], jobs: int, data_dir: Path | None, device: s
         ) from error
 
 
-def _start_worker(parent: int) -> None:
+def start_worker(parent: int) -> None:
     """Ctrl-C is for the parent, which ends its workers; a worker whose parent was killed ends by itself."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -233,12 +233,12 @@ def _measured(cell: Cell, explainer: Explainer, dataset: Dataset) -> tuple[pa.Ta
     train, test = dataset.graphs.select(fold.train), dataset.graphs.select(fold.test)
 
     fit_oracle = CountingOracle(dataset.oracle)
-    _seed_everything(cell.seed_for("fit"))
+    seed_everything(cell.seed_for("fit"))
     start = time.process_time()
     explainer.fit(train, fit_oracle, seed=cell.seed_for("fit"))
     fit_seconds = time.process_time() - start
 
-    _seed_everything(cell.seed_for("explain"))
+    seed_everything(cell.seed_for("explain"))
     results = explainer.explain(test, CountingOracle(dataset.oracle), k=cell.k, seed=cell.seed_for("explain"))
 
     optimum = None if dataset.optimum is None else dataset.optimum[fold.test]
@@ -268,7 +268,7 @@ def _removal_auroc(explainer: Explainer, graphs: GraphBatch, oracle: Oracle) -> 
     return removal_auroc(explainer.edge_probabilities(graphs, oracle.predict(graphs)), graphs)
 
 
-def _seed_everything(seed: int) -> None:
+def seed_everything(seed: int) -> None:
     """Seed the global generators too: layers such as dropout draw from them whatever seed a method was given."""
     torch.manual_seed(seed)
     np.random.seed(seed % 2**32)

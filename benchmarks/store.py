@@ -89,6 +89,9 @@ class Stored:
     def ledger(self) -> pd.DataFrame:
         return self.table.to_pandas()
 
+    def without_curves(self) -> Stored:
+        return Stored(self.table, None, {**self.metadata, "history": ""})
+
 
 # -- Tables and their content ----------------------------------------------------------------------------
 
@@ -257,6 +260,7 @@ class Store:
     noticed: list[str] = field(default_factory=list)
     _compacted: dict[Path, dict[str, Stored | Damaged]] = field(default_factory=dict, repr=False)
     _checked: dict[Path, tuple[tuple[int, int], Stored]] = field(default_factory=dict, repr=False)
+    _durations: dict[Path, dict[str, float]] = field(default_factory=dict, repr=False)
 
     def path(self, cell: Cell) -> Path:
         name = f"seed{cell.seed}-fold{cell.fold}-{cell.key[:16]}.parquet"
@@ -313,6 +317,20 @@ class Store:
         except Damaged as damage:
             self.noticed.append(f"{self._shown(path)} {damage}; it is computed again.")
             return None
+
+    def duration(self, cell: Cell) -> float | None:
+        """How many seconds a stored cell took, from what its file says about it; the content is not looked at."""
+        path = self.path(cell)
+        with suppress(Exception):
+            return float(_metadata(path)["duration"])
+        path = self.root / "ledger" / _compact_name(cell.definition)
+        if path not in self._durations:
+            self._durations[path] = {}
+            with suppress(Exception):
+                self._durations[path] = {
+                    key_of(about["definition"]): float(about["duration"]) for about, _ in _layout(_metadata(path))
+                }
+        return self._durations[path].get(cell.key)
 
     def _read_compacted(self, cell: Cell) -> Stored | None:
         path = self.root / "ledger" / _compact_name(cell.definition)
@@ -411,18 +429,23 @@ def _read_cell(path: Path, definition: dict[str, Any] | None = None) -> Stored:
 # -- Compacted files -------------------------------------------------------------------------------------
 
 
-def compact(source: Store, out: Path, keys: Collection[str] | None = None) -> list[Path]:
+def compact(
+    source: Store, out: Path, keys: Collection[str] | None = None, with_curves: Collection[str] | None = None
+) -> list[Path]:
     """Write the cells of `source` (those with these keys, else all) as one file per data set, method and variant.
 
-    They are entered into `manifest.json` with their sha256 and number of cells; what else it holds is kept. A damaged
-    cell ends it: a reference made of part of the results would look whole.
+    Cells of these keys that only `out` holds stay there. Training curves are kept for the keys in `with_curves` (else
+    for all): they are the larger part of a cell. The files are entered into `manifest.json` with their sha256 and
+    number of cells; what else it holds is kept. A damaged cell ends it: a reference made of part of the results would
+    look whole.
     """
     groups: dict[str, dict[str, Stored]] = {}
-    for path, key, stored in source.everything():
+    for path, key, stored in (*Store(out).everything(), *source.everything()):
         if isinstance(stored, Damaged):
             raise StoreError(f"{path} {stored}; run the experiment again before compacting its results.")
         if keys is None or key in keys:
-            groups.setdefault(_compact_name(stored.metadata["definition"]), {})[key] = stored
+            kept = stored if with_curves is None or key in with_curves else stored.without_curves()
+            groups.setdefault(_compact_name(stored.metadata["definition"]), {})[key] = kept
     written = []
     for name, cells in sorted(groups.items()):
         written.append(out / "ledger" / name)
@@ -485,18 +508,27 @@ def _read_compact(path: Path) -> dict[str, Stored | Damaged]:
         curves = None
         with suppress(FileNotFoundError):
             curves, _ = _read_parquet(_history_path(path))
-        for own in meta["cells"]:
-            part = {**meta["layout"], **own}
-            definition = {**meta["definition"], **part["metadata"].pop("definition")}
-            part["metadata"] = {**meta["shared"], **part["metadata"], "definition": definition}
+        for about, part in _layout(meta):
             one = table.slice(row, part["rows"]).select(part["columns"])
             history = None
             if curves is not None and part["history_rows"]:
                 history = curves.slice(curve, part["history_rows"]).select(part["history_columns"])
             row, curve = row + part["rows"], curve + part["history_rows"]
             try:
-                checked: Stored | Damaged = _checked(one, history, part["metadata"])
+                checked: Stored | Damaged = _checked(one, history, about)
             except Damaged as damage:
                 checked = damage
-            cells[key_of(part["metadata"]["definition"])] = checked
+            cells[key_of(about["definition"])] = checked
     return cells
+
+
+def _layout(meta: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """What a compacted file says about each of its cells: the cell's metadata, and where in the file its rows are."""
+    for own in meta["cells"]:
+        part = {**meta["layout"], **own}
+        about = {**meta["shared"], **part["metadata"]}
+        yield {**about, "definition": {**meta["definition"], **part["metadata"]["definition"]}}, part
+
+
+def _metadata(path: Path) -> dict[str, Any]:
+    return dict(json.loads(pq.read_metadata(path).metadata[METADATA]))

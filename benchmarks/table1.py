@@ -324,7 +324,7 @@ def render(
     methods = list({(cell.method.name, cell.method.variant): cell.method for cell in expected}.values())
     table, compared = summarise(ledger, methods), compare(ledger, methods)
     gaps = missing(expected, ledger, reasons)
-    found, verdicts = findings.compute(findings.Results(table, ledger, options.data_dir)), per_printed_cell(table)
+    found, verdicts = findings.compute(findings.Results(table, ledger, options.data_dir, out)), per_printed_cell(table)
     layout = views.layout(table, [(c.dataset.name, c.method.name, c.method.variant) for c in expected], methods)
     written = {
         "table1.csv": csv_of(table),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -111,24 +111,15 @@ class TreeCyclesOracle(Oracle):
         As many rounds as a graph's core has nodes peel every subgraph of it, so that binary weights give exact answers.
         """
         core = graphs.core
-        graph, w = graphs.graph[core], weight[core]
-        u, v = graph * graphs.n_nodes + graphs.u[core], graph * graphs.n_nodes + graphs.v[core]
-        nodes, ends = torch.unique(torch.cat((u, v)), return_inverse=True)
-        rounds = torch.bincount(nodes // graphs.n_nodes, minlength=len(graphs))
-        messages = _EdgeMessages(torch.cat((w, w)), ends, torch.cat((graph, graph)), (len(graphs), len(nodes)))
-        message, rounds = messages.weight, rounds[messages.graph]
-        for done in range(int(rounds.max()) if len(rounds) else 0):
-            updated = messages.weight * (1 - _product_without_one(1 - message, messages))
-            updated = torch.where(rounds > done, updated, message)
-            settled = bool((updated.detach() - message.detach()).abs().max() <= SETTLED)
-            message = updated
-            if settled:
-                break
-        return _class_probabilities(message, messages)
+        graph = graphs.graph[core].numpy()
+        u, v = (graph * graphs.n_nodes + end[core].numpy() for end in (graphs.u, graphs.v))
+        tree: Tensor = _SoftPeeling.apply(weight[core], graph, u, v, len(graphs), graphs.n_nodes)
+        return torch.stack((tree, 1 - tree), 1)
 
 
 SPARSE = 0.25  # below this share of non-zero entries messages are kept as a list
 SETTLED = 1e-7  # a change of messages that is no change any more
+ALMOST = 1e-12  # how far from 1 messages stay where their logarithms are summed
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,25 +160,57 @@ class _SparseMessages:
         return x.new_zeros(self.shape[0]).index_add(0, self.graph, x)
 
 
-class _EdgeMessages:
-    """Messages over a list of edges: first all from u to v, then all from v to u."""
+class _SoftPeeling(torch.autograd.Function):
+    """Soft leaf peeling along a list of edges: p(tree) of each graph, and its gradient, both written out by hand.
 
-    def __init__(self, weight: Tensor, ends: Tensor, graph: Tensor, shape: tuple[int, int]) -> None:
-        self.weight, self.graph, self.shape = weight, graph, shape
-        self.source, self.half = ends, len(ends) // 2
-        self.target = self.reverse(ends)
+    A step of CF² peels some hundred rounds and each is tiny: automatic differentiation costs several times the
+    arithmetic. Graphs are peeled for as many rounds as they have nodes here and then rest. All in double precision with
+    messages below 1 by ALMOST, so that products are sums of logarithms.
+    """
 
-    def arriving(self, x: Tensor) -> Tensor:
-        return x.new_zeros(self.shape[1]).index_add(0, self.target, x).index_select(0, self.source)
+    @staticmethod
+    def forward(
+        ctx: Any, weight: Tensor, graph: np.ndarray, u: np.ndarray, v: np.ndarray, batch: int, n: int
+    ) -> Tensor:
+        nodes, ends = np.unique(np.concatenate((u, v)), return_inverse=True)
+        source, target = ends, np.roll(ends, len(u))
+        w = np.tile(weight.detach().cpu().double().numpy(), 2)
+        own = np.tile(graph, 2)
+        rounds = np.bincount(nodes // n, minlength=batch)[own]
+        message, steps = np.minimum(w, 1 - ALMOST), []
+        for done in range(int(max(rounds, default=0))):
+            log = np.log1p(-message)
+            others = np.bincount(target, log, len(nodes))[source] - np.roll(log, len(u))
+            silent = np.exp(np.minimum(others, 0))  # Π_{w≠v} (1 - m(w→u))
+            active = rounds > done
+            updated = np.where(active, np.minimum(w * (1 - silent), 1 - ALMOST), message)
+            steps.append((message, silent, active))
+            settled = np.abs(updated - message).max() <= SETTLED
+            message = updated
+            if settled:
+                break
+        tree = np.exp(np.bincount(own, np.log1p(-message), batch))
+        ctx.peeled = (w, own, source, target, len(nodes), steps, message, tree)
+        return torch.from_numpy(tree).to(weight)
 
-    def reverse(self, x: Tensor) -> Tensor:
-        return x.roll(self.half)
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        w, own, source, target, n_nodes, steps, last, tree = ctx.peeled
+        half = len(w) // 2
+        by_message = -(gradients[0].cpu().double().numpy() * tree)[own] / (1 - last)
+        by_weight = np.zeros_like(w)
+        for message, silent, active in reversed(steps):
+            now = np.where(active, by_message, 0)
+            by_weight += now * (1 - silent)
+            by_log = -now * w * silent
+            arriving = np.bincount(source, by_log, n_nodes)[target] - np.roll(by_log, half)
+            by_message = np.where(active, 0, by_message) - arriving / (1 - message)
+        by_weight += by_message  # the first messages are the weights
+        both = torch.from_numpy(by_weight[:half] + by_weight[half:]).to(gradients[0])
+        return both, None, None, None, None, None
 
-    def per_graph(self, x: Tensor) -> Tensor:
-        return x.new_zeros(self.shape[0]).index_add(0, self.graph, x)
 
-
-_Messages = _DenseMessages | _SparseMessages | _EdgeMessages
+_Messages = _DenseMessages | _SparseMessages
 
 
 def _class_probabilities(message: Tensor, messages: _Messages) -> Tensor:

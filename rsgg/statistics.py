@@ -106,6 +106,45 @@ def _t_quantile(level: float, degrees: int) -> float:
     return float(stats.t.ppf((1 + level) / 2, degrees))
 
 
+# -- Trends --------------------------------------------------------------------------------------------------
+
+
+class Slope(NamedTuple):
+    """The slope of a straight line, and its interval."""
+
+    slope: float
+    low: float
+    high: float
+
+
+def linear_slope(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Slope:
+    """Slope b of the least-squares line through n points: b ± t_{1-α/2, n-2} · s_b, s_b² = Σ residual² / (n-2) Sxx.
+
+    Two points have a slope and no interval; fewer, or points above one another, have neither.
+    """
+    across, up = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    n, dx = len(across), across - across.mean() if len(across) else across
+    sxx = float((dx**2).sum())
+    if n < 2 or not sxx:
+        return Slope(*NOWHERE, float("nan"))
+    slope = float((dx * (up - up.mean())).sum()) / sxx
+    if n < 3:
+        return Slope(slope, *NOWHERE)
+    residuals = up - up.mean() - slope * dx
+    half = _t_quantile(level, n - 2) * float(np.sqrt((residuals**2).sum() / (n - 2) / sxx))
+    return Slope(slope, slope - half, slope + half)
+
+
+def log_log_slope(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Slope:
+    """The exponent b of a power law y = a · x^b, with its interval: `linear_slope` of log y on log x.
+
+    Points that are not positive have no logarithm and are left out.
+    """
+    across, up = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    there = (across > 0) & (up > 0)
+    return linear_slope(np.log(across[there]), np.log(up[there]), level=level)
+
+
 # -- Paired comparisons --------------------------------------------------------------------------------------
 
 

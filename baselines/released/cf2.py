@@ -56,13 +56,14 @@ class ReleasedCF2(Explainer):
         if not graphs.of_one_size:
             raise FitError("The released CF² has one mask for all graphs and needs graphs of one size; use CF2.")
         self.logits_ = 1 + (2 / n) ** 0.5 * torch.randn(n, n, generator=torch_rng(seed, "released cf2"))
-        batches = graphs.adjacency.float().split(max(1, int(self.batch_ratio * len(graphs))))
+        batches = graphs.adjacency.split(max(1, int(self.batch_ratio * len(graphs))))
+        edges_of = [batch.sum(0).float() for batch in batches]  # all that the loss sees of a batch
         slope = torch.zeros(n, n)  # never cleared
         self.history_ = []
         for epoch in range(self.epochs):
             loss = 0.0
-            for batch in batches:
-                mask, edges = torch.sigmoid(self.logits_), batch.sum(0)
+            for edges in edges_of:
+                mask = torch.sigmoid(self.logits_)
                 loss += float((edges * mask).sum())  # ‖A⊙S‖₁, all that has a gradient
                 slope += edges * mask * (1 - mask)
                 self.logits_ = self.logits_ - self.lr * slope
