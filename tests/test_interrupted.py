@@ -33,7 +33,7 @@ TABLE1 = (
 )
 
 forks = multiprocessing.get_context("forkserver")
-forks.set_forkserver_preload(["benchmarks.table1", "benchmarks.experiment", __name__])
+forks.set_forkserver_preload(["benchmarks.table1", "benchmarks.ablation", "benchmarks.experiment", __name__])
 
 
 # -- Commands in processes of their own ------------------------------------------------------------------------------
@@ -123,6 +123,16 @@ def assert_same(folder: Path, undisturbed: Path) -> None:
 
 
 # -- Killed ------------------------------------------------------------------------------------------------------------
+
+
+def test_an_ablation_killed_at_ten_random_moments_gives_the_same_curves(tmp_path: Path) -> None:
+    line = "ablation --smoke --vary n_instances --methods rsgg-ce:released,cf2,released-uniform --jobs 2"
+    start = time.monotonic()
+    assert Command.start(line, tmp_path / "undisturbed").communicate()[0] == 0
+    kills = killed_until_done(line, tmp_path / "killed", longest=(time.monotonic() - start) / 3)
+    assert kills > 1 and fingerprints(tmp_path / "killed") == fingerprints(tmp_path / "undisturbed")
+    killed, whole = (without_times(tmp_path / of / "ablation_n_instances.csv") for of in ("killed", "undisturbed"))
+    pd.testing.assert_frame_equal(killed, whole)
 
 
 def test_killed_at_ten_random_moments_as_if_nothing_had_happened(tmp_path: Path, undisturbed: Path):

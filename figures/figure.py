@@ -1,0 +1,97 @@
+"""What a figure is: a pure function of stored results, and how figures are drawn, one by one or all together.
+
+A module of this package that draws has a `draw(results) -> list[Drawn]`. What it needs and does not find, it says in
+`missing`: the rest is drawn, and the picture itself says what is not there (`note_missing`). Saved are vector PDF and
+PNG, and beside them `figures.json`: caption, command, files read and what is missing, for the report.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import matplotlib.pyplot as plt
+import typer
+from matplotlib.figure import Figure
+
+from benchmarks.store import write_text
+from figures import style
+from figures.results import LOCAL, Results, shown
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure with what is to be said about it. `name` is its file's name, `paper` its place in the paper if any."""
+
+    name: str
+    figure: Figure
+    caption: str
+    paper: str = ""
+    missing: tuple[str, ...] = ()
+
+
+Draw = Callable[[Results], list[Drawn]]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of figures.json."""
+
+    name: str
+    caption: str
+    paper: str
+    command: str
+    sources: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+def note_missing(figure: Figure, missing: Sequence[str]) -> None:
+    """Write into the picture what it does not show."""
+    if missing:
+        figure.text(0.5, 0.005, "Missing: " + "; ".join(missing), ha="center", va="bottom", fontsize=6, color=style.RED)
+
+
+def save_all(modules: Sequence[str], draws: Sequence[Draw], results: Results, out: Path) -> list[Entry]:
+    """Draw and save; figures.json keeps what it says of other figures."""
+    style.use()
+    entries = []
+    for module, draw in zip(modules, draws, strict=True):
+        own = Results(results.folders)
+        for drawn in draw(own):
+            note_missing(drawn.figure, drawn.missing)
+            style.save(drawn.figure, out, drawn.name)
+            plt.close(drawn.figure)
+            command = f"python figures/{module}.py"
+            entries.append(Entry(drawn.name, drawn.caption, drawn.paper, command, own.sources, drawn.missing))
+    known = {entry["name"]: entry for entry in read_entries(out)}
+    known |= {entry.name: asdict(entry) for entry in entries}
+    write_text(out / "figures.json", json.dumps(list(known.values()), indent=1, ensure_ascii=False) + "\n")
+    return entries
+
+
+def read_entries(out: Path) -> list[dict[str, object]]:
+    """What is known of the figures in this folder."""
+    path = out / "figures.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+
+
+def script(module: str, draw: Draw) -> None:
+    """What `python figures/<module>.py` does."""
+
+    def main(
+        results: Annotated[
+            Path | None, typer.Option(help="Folder of results; else local ones, else the reference.")
+        ] = None,
+        out: Annotated[Path | None, typer.Option(help="Folder for the figures.")] = None,
+    ) -> None:
+        folder = out or (results or LOCAL) / "figures"
+        for entry in save_all([module], [draw], Results.of(results), folder):
+            typer.echo(f"{shown(folder / entry.name)}.pdf, .png")
+            for sentence in entry.missing:
+                typer.echo(f"  missing: {sentence}", err=True)
+
+    main.__doc__ = (draw.__doc__ or "").strip()
+    typer.run(main)
