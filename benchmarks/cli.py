@@ -19,7 +19,15 @@ from typing import Annotated, Any, get_type_hints
 import typer
 from typer.exceptions import TyperException
 
-from benchmarks.options import RESULTS, ROOT, AblationOptions, HpoOptions, RunOptions, RuntimeOptions
+from benchmarks.options import (
+    RESULTS,
+    ROOT,
+    AblationOptions,
+    HpoOptions,
+    RunOptions,
+    RuntimeOptions,
+    TraceOptions,
+)
 
 app = typer.Typer(
     help="Reproduce the RSGG-CE paper: data, methods, tables and figures.\n\nExample: ./reproduce.sh table1 --smoke",
@@ -76,6 +84,10 @@ experiment(
 )  # fmt: skip
 experiment("convergence", "Both losses of RSGG-CE per epoch, with checks for mode collapse.", "convergence")
 experiment("hpo", "Search for hyper-parameters.", "hpo --method cf2", HpoOptions, runs_itself=True)
+experiment(
+    "traces", "What RSGG-CE's sampler does step by step, for figures of the method.", "traces --folds 0", TraceOptions,
+    runs_itself=True,
+)  # fmt: skip
 
 
 # -- Other commands --------------------------------------------------------------------------------------
@@ -125,6 +137,20 @@ def datasets(
     from benchmarks.datasets import run
 
     run(out, data_dir)
+
+
+@command("The paper's statements, checked on stored results; computes no cell.", "claims")
+def claims(
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", help="Folder of results. [default: results/local if complete, else results/reference]"),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for claims.csv and claims.md.")] = RESULTS / "local",
+) -> None:
+    from benchmarks.claims import run
+    from benchmarks.show import terminal
+
+    terminal().print(run(source, out))
 
 
 @command("Print a stored table at once: the committed reference, or yours with --out.", "show table1")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from itertools import combinations
@@ -101,10 +102,13 @@ class Results:
 
     def stored(self, name: str, command: str) -> pd.DataFrame:
         """A table that another experiment has written."""
-        path = None if self.folder is None else self.folder / name
-        if path is None or not path.is_file() or not path.stat().st_size:
-            raise NotMeasured(f"{name} is not there; {command} computes it")
-        return pd.read_csv(path, keep_default_na=False, na_values=[""])
+        table = pd.DataFrame()
+        if self.folder is not None:
+            with suppress(FileNotFoundError, pd.errors.EmptyDataError):
+                table = pd.read_csv(self.folder / name, keep_default_na=False, na_values=[""])
+        if table.empty:
+            raise NotMeasured(f"{name} is not there or empty; {command} computes it")
+        return table
 
     def curve(self, vary: str, method: str, variant: str, metric: str) -> pd.DataFrame:
         """Columns mean and se over the values of an ablation, of which both ends and four in all must be there."""

@@ -1,7 +1,7 @@
 """Operations on edges (Section 5.2 and the appendix's pictures): what each method adds, removes and keeps.
 
-Computed from the ledger alone. A row holds the pairs that were changed, coded u·n + v; which of them were edges is known
-from the control that deletes every edge, whose changes are the edges of the input.
+Computed from the ledger alone. A row holds the pairs that were changed, coded u·n + v; which of them were edges is
+known from the control that deletes every edge, whose changes are the edges of the input.
 """
 
 from __future__ import annotations

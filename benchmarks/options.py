@@ -117,6 +117,22 @@ class RuntimeOptions(RunOptions):
     repeats: Annotated[int, Option(min=1, help="How often the test set of a point is explained.")] = 5
 
 
+@dataclass(frozen=True, kw_only=True)
+class TraceOptions(RunOptions):
+    """What traces understand besides: how many candidates are drawn per graph. One cell is traced at a time."""
+
+    methods: Annotated[
+        list[str] | None,
+        Option(help="Methods that sample along a partial order. [default: rsgg-ce:faithful, :released, -untrained]"),
+    ] = None
+    datasets: Annotated[list[str] | None, Option(help="Data sets. [default: tree-cycles,asd]")] = None
+    folds: Annotated[list[str] | None, Option(help="Folds, 0 unless others are named.")] = None
+    seeds: Annotated[list[str] | None, Option(hidden=True)] = None
+    jobs: Annotated[int, Option("--jobs", "-j", hidden=True)] = 1
+    dask: Annotated[str, Option(hidden=True)] = ""
+    candidates: Annotated[int, Option(min=1, help="Candidates per graph; the first one is Table 1's.")] = 10
+
+
 def names(asked: Sequence[str] | None) -> list[str]:
     """["a,b", "c"] -> ["a", "b", "c"], without repetitions."""
     parts = [part.strip() for text in asked or () for part in text.split(",")]

@@ -8,6 +8,7 @@ PNG, and beside them `figures.json`: caption, command, files read and what is mi
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Annotated
 import matplotlib.pyplot as plt
 import typer
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from benchmarks.store import write_text
 from figures import style
@@ -24,13 +26,17 @@ from figures.results import LOCAL, Results, shown
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure with what is to be said about it. `name` is its file's name, `paper` its place in the paper if any."""
+    """A figure with what is to be said about it. `name` is its file's name, `paper` its place in the paper if any.
+
+    `sources` are the files it was drawn from, where these are not all that its module reads.
+    """
 
     name: str
     figure: Figure
     caption: str
     paper: str = ""
     missing: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
 
 
 Draw = Callable[[Results], list[Drawn]]
@@ -49,9 +55,16 @@ class Entry:
 
 
 def note_missing(figure: Figure, missing: Sequence[str]) -> None:
-    """Write into the picture what it does not show."""
+    """Write into the picture what it does not show, below all else."""
     if missing:
-        figure.text(0.5, 0.005, "Missing: " + "; ".join(missing), ha="center", va="bottom", fontsize=6, color=style.RED)
+        width, height = figure.get_size_inches()
+        lines = textwrap.wrap("Missing: " + "; ".join(missing), int(width * 72 / 3.2))  # signs of 6 points
+        room = (8 * len(lines) + 3) / 72
+        figure.set_size_inches(width, height + room)
+        engine, share = figure.get_layout_engine(), room / (height + room)
+        if isinstance(engine, ConstrainedLayoutEngine):
+            engine.set(rect=(0, share, 1, 1 - share))
+        figure.text(0.5, 0.005, "\n".join(lines), ha="center", va="bottom", fontsize=6, color=style.RED)
 
 
 def save_all(modules: Sequence[str], draws: Sequence[Draw], results: Results, out: Path) -> list[Entry]:
@@ -65,7 +78,8 @@ def save_all(modules: Sequence[str], draws: Sequence[Draw], results: Results, ou
             style.save(drawn.figure, out, drawn.name)
             plt.close(drawn.figure)
             command = f"python figures/{module}.py"
-            entries.append(Entry(drawn.name, drawn.caption, drawn.paper, command, own.sources, drawn.missing))
+            sources = drawn.sources or own.sources
+            entries.append(Entry(drawn.name, drawn.caption, drawn.paper, command, sources, drawn.missing))
     known = {entry["name"]: entry for entry in read_entries(out)}
     known |= {entry.name: asdict(entry) for entry in entries}
     write_text(out / "figures.json", json.dumps(list(known.values()), indent=1, ensure_ascii=False) + "\n")

@@ -13,7 +13,6 @@ import pandas as pd
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE, PAPER, README = ROOT / "results" / "reference", ROOT / "results" / "paper", ROOT / "README.md"
-BEGIN, END = "<!-- results: written by figures/readme.py -->", "<!-- end of results -->"
 COLUMNS = {  # metric: heading, decimals
     "correctness": ("Correctness", 3),
     "correctness_class_0": ("of class 0", 2),
@@ -90,21 +89,74 @@ def _number(means: pd.Series, metric: str) -> str:
     return f"{means[metric]:.{COLUMNS[metric][1]}f}" if metric in means else ""
 
 
-def with_block(readme: str, text: str) -> str:
-    before, _, rest = readme.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{text}\n{END}{after}"
+# -- Ablations and claims ----------------------------------------------------------------------------------
+
+CURVES = (  # rows of the ablations' table
+    ("rsgg-ce", "faithful", "**RSGG-CE**"),
+    ("rsgg-ce", "released", "RSGG-CE, as released"),
+    ("uniform-sampler", "closed form", "*predicted for equal probabilities*"),
+    ("cf2", "faithful", "**CF²**"),
+    ("cf2", "released", "CF², as released"),
+)
+VARIED = {
+    "cycle_size": ("Nodes per cycle", (3, 8, 15, 28)),
+    "n_cycles": ("Cycles", (2, 4, 8, 32)),
+    "n_nodes": ("Nodes", (28, 64, 128, 512)),
+    "n_instances": ("Instances", (100, 500, 2000, 8000)),
+}
 
 
-def from_reference() -> str:
-    """The block as the committed reference results have it."""
+def ablations(folder: Path = REFERENCE) -> str:
+    """A table per ablation: Correctness and, in parentheses, GED, at four values of the grid."""
+    tables = []
+    for vary, (title, values) in VARIED.items():
+        curves = pd.read_csv(folder / f"ablation_{vary}.csv").set_index(["method", "variant", "metric", "value"])[
+            "mean"
+        ]
+        lines = [f"| {title} | {' | '.join(map(str, values))} |", "|---" * (len(values) + 1) + "|"]
+        for method, variant, label in CURVES:
+            cells = [_point(curves, method, variant, value) for value in values]
+            lines.append(f"| {label} | {' | '.join(cells)} |")
+        tables.append("\n".join(lines))
+    return "\n\n".join(tables)
+
+
+def _point(curves: pd.Series, method: str, variant: str, value: int) -> str:
+    correctness = curves.get((method, variant, "correctness", value))
+    ged = curves.get((method, "monte carlo" if method == "uniform-sampler" else variant, "ged", value))
+    return "" if correctness is None or ged is None else f"{correctness:.3f} ({ged:.1f})"
+
+
+def claims(folder: Path = REFERENCE) -> str:
+    """How many claims of the paper's prose hold."""
+    count = pd.read_csv(folder / "claims.csv")["verdict"].value_counts()
+    parts = [f"{n} {verdict}" if verdict != "holds" else f"{n} hold" for verdict, n in count.items()]
+    return f"Of {count.sum()} claims of the paper's prose, checked by measurement: {', '.join(parts)}."
+
+
+# -- The file ----------------------------------------------------------------------------------------------
+
+
+def with_blocks(readme: str, blocks: dict[str, str]) -> str:
+    """The README with these texts between the markers of their names."""
+    for name, text in blocks.items():
+        begin, end = f"<!-- {name}: written by figures/readme.py -->", f"<!-- end of {name} -->"
+        before, _, rest = readme.partition(begin)
+        _, _, after = rest.partition(end)
+        readme = f"{before}{begin}\n{text}\n{end}{after}"
+    return readme
+
+
+def from_reference() -> dict[str, str]:
+    """The blocks as the committed reference results have them."""
     stored = (pd.read_csv(REFERENCE / f"{name}.csv") for name in ("table1", "verdicts", "findings"))
     table, verdicts, findings = stored
-    return block(table, pd.read_csv(PAPER / "table1.csv", dtype=str), verdicts, findings)
+    results = block(table, pd.read_csv(PAPER / "table1.csv", dtype=str), verdicts, findings)
+    return {"results": results, "ablations": ablations(), "claims": claims()}
 
 
 def main() -> None:
-    README.write_text(with_block(README.read_text(encoding="utf-8"), from_reference()), encoding="utf-8")
+    README.write_text(with_blocks(README.read_text(encoding="utf-8"), from_reference()), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -3,13 +3,52 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
 COLUMN, PAGE = 3.4, 7.0  # widths of a column and of a page, in inches
 BLUE, ORANGE, GREEN, RED, SKY, PINK, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#777777"
+
+
+class Look(NamedTuple):
+    """How a method, or a row of Table 1, is named and drawn."""
+
+    label: str
+    colour: str
+    marker: str = "o"
+
+
+METHODS = {  # the paper's five
+    "rsgg-ce": Look("RSGG-CE", BLUE),
+    "cf2": Look("CF²", GREEN),
+    "clear": Look("CLEAR", SKY),
+    "g-countergan": Look("G-CounteRGAN", ORANGE),
+    "meg": Look("MEG", PINK),
+}
+ROWS = {  # rows of Table 1: circles are faithful, squares released; search is black, what controls is grey
+    **{(name, "faithful"): look for name, look in METHODS.items()},
+    ("rsgg-ce", "beyond"): Look("RSGG-CE, λ > 0", BLUE, "D"),
+    **{(name, "released"): Look(f"{look.label}, as released", look.colour, "s") for name, look in METHODS.items()},
+    ("rsgg-ce-untrained", "control"): Look("RSGG-CE, untrained", GREY, "h"),
+    ("rsgg-ce-uniform", "control"): Look("RSGG-CE, no generator", GREY, "d"),
+    ("rsgg-ce-multinomial", "control"): Look("RSGG-CE, untrained, multinomial", GREY, "p"),
+    ("released-untrained", "control"): Look("as released, untrained", GREY, "1"),
+    ("released-uniform", "control"): Look("as released, no generator", GREY, "2"),
+    ("obs", "search"): Look("OBS", "black", "^"),
+    ("ddbs", "search"): Look("DDBS", "black", "v"),
+    ("irand", "search"): Look("iRand", "black", "<"),
+    ("dce", "search"): Look("nearest data graph (DCE)", "black", ">"),
+    ("random-min", "search"): Look("random edits + minimiser", "black", "P"),
+    ("two-sided", "search"): Look("random order", "black", "X"),
+    ("two-sided-min", "search"): Look("random order + minimiser", "black", "8"),
+    ("random", "control"): Look("random edits until a flip", GREY, "P"),
+    ("empty", "control"): Look("empty graph", GREY, "x"),
+    ("complete", "control"): Look("complete graph", GREY, "+"),
+    ("identity", "control"): Look("identity", GREY, "_"),
+    ("optimum", "control"): Look("optimum", "black", "*"),
+}
 
 STYLE: dict[Any, Any] = {
     "font.size": 8,
@@ -34,9 +73,12 @@ def use() -> None:
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """As vector PDF and as PNG, without dates inside, so that the same results give the same files."""
+    """As vector PDF and as PNG, without dates inside, so that the same results give the same files.
+
+    A PNG has 200 dots per inch, or more where the figure was made with more.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.pdf", folder / f"{name}.png"]
     figure.savefig(paths[0], metadata={"CreationDate": None})
-    figure.savefig(paths[1], dpi=200, metadata={"Software": None})
+    figure.savefig(paths[1], dpi=max(200, figure.get_dpi()), metadata={"Software": None})
     return paths

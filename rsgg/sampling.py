@@ -8,11 +8,15 @@ What `sample(e, A_g[u,v])` means is a `Sampler`:
 
 All rows of a batch are sampled together. A guarded group asks the oracle after each pair, so its prefixes are
 evaluated in growing blocks and charged only up to the first flip (`CountingOracle.first_flip`).
+
+Inside `with traced() as traces` every run also says what it did to each row; the results are the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, Protocol
@@ -158,7 +162,9 @@ def partial_order_sampling(
     says, so that the first check comes after the first missing pair and that pair can hide a flip for good.
     """
     owners = torch.arange(len(graphs)).repeat_interleave(k)
-    run = _Run(graphs.select(owners), classes[owners], oracle, sampler.accumulates, first_owner)
+    traces = _TRACES.get()
+    kind = _Run if traces is None else _TracedRun
+    run = kind(graphs.select(owners), classes[owners], oracle, sampler.accumulates, first_owner)
     seeds = streams(graphs.names, k, seed, "sample")
     scores = probabilities[owners].double().cpu().numpy()
     groups = list(order(run.graphs))
@@ -173,6 +179,8 @@ def partial_order_sampling(
             run.take_all(run.draw(group, scores, sampler, iterations, seeds, start))
             if reading == "text":
                 run.check_once()
+    if traces is not None and isinstance(run, _TracedRun):
+        traces += run.traces(scores)
     return run.candidates()
 
 
@@ -286,3 +294,61 @@ class _Run:
             else:
                 results.append(Candidate(None, "no sampled graph changed the oracle's class"))
         return results
+
+
+# -- What a run did ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """What Algorithm 1 did to one row; pairs are int [K, 2].
+
+    `removed` are the edges of the input that A' lacks when the unguarded groups are done, `checked` the pairs that
+    guarded groups added after that, a check after each, in their order and up to the flip.
+    """
+
+    scores: np.ndarray  # A_g [N, N]
+    removed: np.ndarray
+    checked: np.ndarray
+
+
+_TRACES: ContextVar[list[Trace] | None] = ContextVar("traces", default=None)
+
+
+@contextmanager
+def traced() -> Iterator[list[Trace]]:
+    """Inside, every run of Algorithm 1 appends a trace for each of its rows, graph by graph, candidate by candidate."""
+    traces: list[Trace] = []
+    token = _TRACES.set(traces)
+    try:
+        yield traces
+    finally:
+        _TRACES.reset(token)
+
+
+class _TracedRun(_Run):
+    """Algorithm 1 with a record. How far a guarded group got is what its rows were charged for."""
+
+    def __init__(
+        self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, accumulates: bool, first_owner: int
+    ) -> None:
+        super().__init__(graphs, classes, oracle, accumulates, first_owner)
+        nothing = np.empty((0, 2), dtype=int)
+        self.removed, self.checked = [nothing] * len(graphs), [nothing] * len(graphs)
+
+    def take_all(self, draws: Draws) -> None:
+        super().take_all(draws)
+        for row in draws.rows.tolist():
+            self.removed[row] = np.argwhere(np.triu(self.graphs.adjacency[row].numpy() > self.current[row]))
+
+    def check_each(self, draws: Draws, iterations: int, *, skip_blank: bool) -> None:
+        before = {row: self.oracle.calls_of(self.first_owner + row) for row in draws.rows.tolist()}
+        super().check_each(draws, iterations, skip_blank=skip_blank)
+        for row, pairs in draws.by_row().items():
+            asked = self.oracle.calls_of(self.first_owner + row) - before[row]
+            visited = pairs[pairs[:, 0] != BLANK] if skip_blank else pairs
+            self.checked[row] = np.concatenate((self.checked[row], visited[:asked]))
+
+    def traces(self, scores: np.ndarray) -> list[Trace]:
+        checked = [pairs[pairs[:, 0] != BLANK] for pairs in self.checked]
+        return [Trace(*parts) for parts in zip(scores, self.removed, checked, strict=True)]

@@ -51,5 +51,6 @@ def test_readme_block_has_the_printed_row_and_ours(table: pd.DataFrame) -> None:
     assert "Of the 3 numbers that Table 1 prints, 1 lie inside" in text and "- It is so. *Confirmed.*" in text
     assert "| *RSGG-CE, printed* | 0.885 |  |  | 11.000 |" in text and "| *MEG, printed* | × |" in text
     assert "| **RSGG-CE** | 0.900 |  |  | 2.00 |" in text and "CF², as released" not in text
-    written = readme.with_block(f"before {readme.BEGIN} old {readme.END} after", text)
+    marked = "before <!-- results: written by figures/readme.py --> old <!-- end of results --> after"
+    written = readme.with_blocks(marked, {"results": text})
     assert written.startswith("before ") and written.endswith(" after") and " old " not in written

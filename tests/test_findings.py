@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks import uniform
 from benchmarks.findings import (
     FINDINGS,
     OPEN,
     STRUCTURAL,
+    NotMeasured,
     Results,
     all_cut_probability,
     compute,
@@ -20,6 +24,7 @@ from benchmarks.findings import (
     markdown,
     uniform_correctness,
 )
+from benchmarks.grids import PAPER
 from rsgg.data import TreeCycles
 from rsgg.graph import Graph
 from tests.graphs import tree, unicyclic
@@ -154,3 +159,70 @@ def test_without_a_lone_triangle_nothing_is_said_about_cutting_one() -> None:
     row = {"dataset": "tree-cycles", "method": "released-uniform", "variant": "control", "seed": 0, "calls": 2}
     tree_only = [{**row, "instance": int((TreeCycles().load().labels == 0).nonzero()[0])}]
     assert compute(results({}, tree_only)).set_index("number").loc[8, "verdict"] == OPEN
+
+
+# -- findings on other experiments' tables -------------------------------------------------------------------------
+
+
+def ablations(folder: Path, off: float = 0.0, apart: float = 0.0) -> Results:
+    """All four ablations: the closed form, and released rows that are off it; GED of the trained row lies apart."""
+    for vary, grid in PAPER.items():
+        lines = []
+        for value, spec in grid.points.items():
+            closed = uniform.correctness(spec)
+            rows = [("uniform-sampler", "closed form", "correctness", closed, 0.0)]
+            for method, variant, ged in (("rsgg-ce", "released", 10 + apart), ("released-uniform", "control", 10.0)):
+                rows += [
+                    (method, variant, "correctness_class_0", 1.0, 0.0),
+                    (method, variant, "correctness_class_1", 2 * closed - 1 - off, 0.01),
+                    (method, variant, "correctness", closed, 0.01),
+                    (method, variant, "ged", ged, 0.1),
+                ]
+            lines += [(value, *row) for row in rows]
+        table = pd.DataFrame(lines, columns=["value", "method", "variant", "metric", "mean", "se"])
+        table.to_csv(folder / f"ablation_{vary}.csv", index=False)
+    return Results(pd.DataFrame(), pd.DataFrame(), folder=folder)
+
+
+@pytest.mark.parametrize(
+    ("off", "apart", "expected"),
+    [(0.0, 0.0, "confirmed"), (0.3, 0.0, "partly confirmed"), (0.3, 5.0, "not confirmed")],
+)
+def test_the_ablations_are_the_uniform_samplers_if_they_lie_on_its_closed_form(
+    tmp_path: Path, off: float, apart: float, expected: str
+) -> None:
+    finding = FINDINGS[7][1](ablations(tmp_path, off, apart))
+    assert finding.verdict == expected
+    assert "cycle_size 0.654 to 1.000 by the closed form" in finding.measured
+
+
+def test_a_difference_is_measured_in_standard_errors(tmp_path: Path) -> None:
+    """Off by .06 in one class of 250 graphs, of which a share p is cut: .06 / √(p (1 - p) / 250)."""
+    finding = FINDINGS[7][1](ablations(tmp_path, off=0.06))
+    in_errors = [float(x) for x in re.findall(r"released \(([0-9.]+) standard errors", finding.measured)]
+    at = list(PAPER).index("n_nodes")
+    largest = max(
+        0.06 / (q * (1 - q) / 250) ** 0.5
+        for q in (2 * uniform.correctness(spec) - 1 for spec in PAPER["n_nodes"].points.values())
+    )
+    assert in_errors[at] == pytest.approx(largest, abs=0.06)
+
+
+def searches(folder: Path, paper: float, nested: float) -> Results:
+    rows = [{"method": "cf2", "protocol": p, "optimism": x} for p, x in (("paper", paper), ("nested", nested))]
+    pd.DataFrame(rows).to_csv(folder / "hpo_summary.csv", index=False)
+    return Results(pd.DataFrame(), pd.DataFrame(), folder=folder)
+
+
+@pytest.mark.parametrize(("optimism", "expected"), [(0.03, "confirmed"), (-0.01, "partly confirmed")])
+def test_a_search_on_test_folds_has_to_promise_too_much(tmp_path: Path, optimism: float, expected: str) -> None:
+    finding = FINDINGS[11][1](searches(tmp_path, optimism, 0.0))
+    assert finding.verdict == expected and f"{optimism:+.3f} (paper protocol, 1 searches" in finding.measured
+    assert "With 11 settings" in finding.measured and "the empty graph every time" in finding.measured
+
+
+def test_without_both_protocols_nothing_is_said_about_the_search(tmp_path: Path) -> None:
+    results = searches(tmp_path, 0.03, 0.0)
+    pd.read_csv(tmp_path / "hpo_summary.csv").iloc[:1].to_csv(tmp_path / "hpo_summary.csv", index=False)
+    with pytest.raises(NotMeasured, match="hpo --protocol nested makes one"):
+        FINDINGS[11][1](results)

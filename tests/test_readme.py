@@ -14,7 +14,7 @@ TEXT = readme.README.read_text(encoding="utf-8")
 
 @pytest.mark.skipif(not (readme.REFERENCE / "table1.csv").exists(), reason="no reference results are committed yet")
 def test_numbers_are_those_of_the_reference_results() -> None:
-    assert readme.with_block(TEXT, readme.from_reference()) == TEXT, "run: python figures/readme.py"
+    assert readme.with_blocks(TEXT, readme.from_reference()) == TEXT, "run: python figures/readme.py"
 
 
 def test_python_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
