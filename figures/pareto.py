@@ -31,7 +31,7 @@ CAPTION = (
     "Above, only the calls to explain count; below, those of fitting are shared out over the test graphs of a fold. "
     "Ringed in red: rows on the Pareto front, which no other row beats or equals in calls, GED and Correctness together "
     "while being better in one; the optimum knows the oracle's rule and takes no part. GED is averaged over the graphs "
-    "that a row explains, which differ between rows: a small mark stands for a few, often easy graphs."
+    "that a row explains, which differ between rows: a small mark is on the front for few and often easy graphs."
 )
 
 
@@ -53,7 +53,7 @@ def draw(results: Results) -> list[Drawn]:
         axis.set_ylabel("GED on success (log scale)")
     drawing.legend(handles=_handles(), loc="outside lower center", ncols=4, fontsize=6.5)
     source = ", ".join(results.sources) or "no file"
-    drawing.suptitle(f"Few edits at the bottom, few calls to the left, large marks are valid (from {source})", fontsize=8)
+    drawing.suptitle(f"Few edits at the bottom, few calls to the left, valid if large (from {source})", fontsize=8)
     return [Drawn("pareto", drawing, " ".join((CAPTION, *said)), missing=tuple(missing))]
 
 

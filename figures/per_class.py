@@ -9,10 +9,8 @@ Correctness is the share of that other class. Drawn from `table1.csv`, beside wh
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
-import pandas as pd
-from matplotlib.axes import Axes
 
-from figures import figure, style
+from figures import style
 from figures.figure import Drawn
 from figures.results import Results
 
@@ -44,7 +42,7 @@ def draw(results: Results) -> list[Drawn]:
             own = table[table["dataset"] == dataset]
             absent = [style.ROWS[row].label for row in ORDER if row not in _stored(own) | NOT_DEFINED.get(dataset, set())]
             missing += [f"{title}: {', '.join(absent)}"] if absent else []
-            said += [_panel(axis, own, title)]
+            said += [_panel(axis, own, dataset)]
         _printed(axis, paper[(paper["dataset"] == dataset) & (paper["metric"] == "correctness")])
         names = CLASSES[dataset]
         axis.set(xlim=(-0.04, 1.04), xlabel=f"Correctness; class 0: {names[0]}, class 1: {names[1]}", title=title)
@@ -53,3 +51,77 @@ def draw(results: Results) -> list[Drawn]:
     source = ", ".join(results.sources) or "no file"
     drawing.suptitle(f"One way or both ways? Correctness per predicted class (from {source})", fontsize=8)
     return [Drawn("per_class", drawing, " ".join((CAPTION, *said)), missing=tuple(missing))]
+
+
+def printed_distribution(datasets: pd.DataFrame, dataset: str) -> list[float]:
+    """The class distribution of the paper's data-set table, e.g. "0.504 : 0.496"."""
+    value = datasets.set_index("statistic").loc["Class distribution", dataset]
+    return [float(share) for share in str(value).split(":")]
+
+
+def shares(table: pd.DataFrame) -> list[float]:
+    """The share of test graphs that the oracle puts in each class: what the Correctness of a class averages over."""
+    counts = table.groupby("metric")["n"].max()
+    return [float(counts[f"correctness_class_{c}"] / counts["correctness"]) for c in (0, 1)]
+
+
+def _stored(table: pd.DataFrame) -> set[tuple[str, str]]:
+    rows = table[table["metric"] == "correctness_class_1"]
+    return set(zip(rows["method"], rows["variant"], strict=True))
+
+
+def _panel(axis: Axes, table: pd.DataFrame, dataset: str) -> str:
+    """Draw the rows that are stored and the shares of the classes; say which rows go one way."""
+    stored, one_way = _stored(table), []
+    for share, colour in zip(shares(table), COLOURS, strict=True) if stored else ():
+        axis.axvline(share, color=colour, ls="--", lw=0.9, zorder=1)
+    for y, row in enumerate(ORDER):
+        lines = table[(table["method"] == row[0]) & (table["variant"] == row[1])].set_index("metric")
+        if row not in stored:
+            word = "not defined here" if row in NOT_DEFINED.get(dataset, ()) else "missing"
+            axis.text(0.02, y, word, va="center", fontsize=6, color=style.GREY)
+            continue
+        classes = [lines.loc[f"correctness_class_{c}"] for c in (0, 1)]
+        axis.plot([at["mean"] for at in classes], [y, y], color=style.GREY, lw=1, zorder=2)
+        for at, colour, shift in zip(classes, COLOURS, (-0.12, 0.12), strict=True):
+            axis.errorbar(
+                at["mean"], y + shift, fmt="o", color=colour, ms=4, elinewidth=0.8, zorder=3,
+                xerr=[[at["mean"] - at["ci_low"]], [at["ci_high"] - at["mean"]]],
+            )  # fmt: skip
+        axis.plot(lines.loc["correctness", "mean"], y, "|", color="black", ms=9, mew=1.4, zorder=4)
+        if abs(classes[0]["mean"] - classes[1]["mean"]) >= ONE_WAY:
+            one_way.append(style.ROWS[row].label)
+    return f"{TITLES[dataset]}: one way go {', '.join(one_way)}." if one_way else ""
+
+
+def _printed(axis: Axes, paper: pd.DataFrame) -> None:
+    for method, value in zip(paper["method"], pd.to_numeric(paper["value"], errors="coerce"), strict=True):
+        if pd.notna(value):
+            axis.plot(value, ORDER.index((method, "released")), "o", mfc="none", mec=style.RED, ms=7, zorder=5)
+
+
+def _rows(axis: Axes) -> None:
+    axis.set_yticks(range(len(ORDER)), [style.ROWS[row].label for row in ORDER], fontsize=6.5)
+    axis.set_ylim(len(ORDER) - 0.4, -0.6)
+
+
+def _handles() -> list[Line2D]:
+    of_class = [
+        Line2D([], [], marker="o", ls="", color=colour, ms=4, label=f"graphs of class {c}")
+        for c, colour in enumerate(COLOURS)
+    ]
+    share = [
+        Line2D([], [], ls="--", lw=0.9, color=colour, label=f"share of class {c} (oracle)")
+        for c, colour in enumerate(COLOURS)
+    ]
+    return [
+        *of_class,
+        Line2D([], [], marker="|", ls="", color="black", ms=9, mew=1.4, label="all graphs: Correctness"),
+        Line2D([], [], marker="o", ls="", mfc="none", mec=style.RED, ms=7, label="printed in the paper's Table 1"),
+        *share,
+        Line2D([], [], ls=":", lw=0.9, color=style.RED, label="class distribution as printed"),
+    ]
+
+
+if __name__ == "__main__":
+    figure.script("per_class", draw)

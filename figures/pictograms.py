@@ -29,7 +29,7 @@ from figures.results import Results, edited, shown
 NEITHER, KEPT, REMOVED, ADDED, LINE = range(5)  # what a pixel says; LINE is between blocks and where no graph is
 FOLDS = 10
 METHODS = ("cf2", "clear", "g-countergan", "meg", "rsgg-ce")
-VARIANTS = {"released": "as the published comparison ran it", "faithful": "as its paper defines it"}
+VARIANTS = {"released": "as the published comparison ran it", "faithful": "as its own paper defines it"}
 DATASETS = {"tree-cycles": "Tree-Cycles", "asd": "ASD"}
 PLACE = {"tree-cycles": "Appendix, pictogram of Tree-Cycles", "asd": "Appendix, pictogram of ASD"}
 PALETTES = {  # colours of NEITHER, KEPT, REMOVED, ADDED, LINE
@@ -106,8 +106,8 @@ class Panel:
 
     @property
     def means(self) -> str:
-        counts = self.counts
-        return f"on average {counts[REMOVED]:.1f} removed, {counts[ADDED]:.1f} added, {counts[KEPT]:.1f} kept"
+        removed, added, kept = (f"{self.counts[code]:.3g}" for code in (REMOVED, ADDED, KEPT))
+        return f"on average {removed} removed, {added} added, {kept} kept"
 
 
 # -- Pages ---------------------------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ def asd_page(panels: Mapping[str, Panel | str], colours: Sequence[str], heading:
     page.text(left, 30, f"(a) {heading}", 8)
     for i, (label, panel) in enumerate(panels.items()):
         x, y = left + i % 3 * across, 130 + i // 3 * down
-        page.text(x, y, label if isinstance(panel, str) else f"{label}: {panel.success};\n{panel.means}", 6.5)
+        page.text(x, y, label if isinstance(panel, str) else f"{label}: {panel.success};\n{panel.means}", 6.2)
         if isinstance(panel, str):
             page.text(x, y + 300, panel)
             continue
@@ -200,15 +200,15 @@ def asd_page(panels: Mapping[str, Panel | str], colours: Sequence[str], heading:
     if isinstance(rsgg_ce, Panel):
         _enlarged(page, rsgg_ce, left + 2 * across, 130 + down)
     bottom = 130 + 2 * down
-    page.legend(LEGEND, left, bottom, 4)
+    page.legend(LEGEND | {LINE: "no graph"}, left, bottom, 5)
     page.text(left, bottom + 75, f"{FOLD_AXIS} {source}", 6, color=style.GREY)
     return page.figure
 
 
 def _enlarged(page: Page, panel: Panel, x: int, y: int) -> None:
     """(b) the first five graphs of the first two folds, (c) the counterfactual of median GED."""
-    n = _nodes(panel)
-    page.text(x, y, "(b) RSGG-CE: first five graphs of two folds", 6.5)
+    n, folds = _nodes(panel), sorted(panel.ledger["fold"].unique())[:2]
+    page.text(x, y, f"(b) RSGG-CE: first graphs of folds {' and '.join(map(str, folds))}", 6.5)
     page.image(panel.image[: 2 * (n + 1) + 1, : 5 * (n + 1) + 1], x, y + 70, 2)
     if len(panel.valid):
         ranked = panel.valid.sort_values(["ged", "instance"], kind="stable")
@@ -239,8 +239,6 @@ def _drawn(results: Results, dataset: str, variant: str) -> list[Drawn]:
     panels, missing = _panels(results, dataset, variant)
     present = [panel for panel in panels.values() if isinstance(panel, Panel)]
     heading = f"{DATASETS[dataset]}: each method {VARIANTS[variant]}"
-    if variant == "faithful":
-        heading = f"{DATASETS[dataset]}: each method as its own paper defines it"
     source = source_of(results, dataset, f"*.{variant}")
     page = asd_page if dataset == "asd" else tree_cycles_page
     name = f"pictograms_{dataset}_{variant}"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 COLUMN, PAGE = 3.4, 7.0  # widths of a column and of a page, in inches
@@ -70,6 +73,36 @@ def use() -> None:
     """Draw without a screen, in this style."""
     mpl.use("Agg")
     mpl.rcParams.update(STYLE)
+
+
+def curve(method: str, variant: str) -> dict[str, Any]:
+    """How the curve of a row is drawn: solid and filled, or dashed and hollow where it is as released."""
+    look = ROWS[method, variant]
+    released = variant == "released" or method.startswith("released")
+    return {
+        "label": look.label, "color": look.colour, "marker": look.marker, "linestyle": "--" if released else "-",
+        "markerfacecolor": "white" if released else look.colour, "markersize": 3, "linewidth": 1, "markeredgewidth": 0.7,
+    }  # fmt: skip
+
+
+def small_print(figure: Figure, text: str) -> None:
+    """A line above all panels: under which conditions, and from which file."""
+    figure.suptitle(text, fontsize=6, color=GREY)
+
+
+def value_ticks(axis: Axes, values: Sequence[int]) -> None:
+    """Ticks at the values of a grid, on a log scale if they span a decade; a label only where there is room for it."""
+    logarithmic = max(values) >= 10 * min(values)
+    place: np.ndarray = np.log(values) if logarithmic else np.array(values, float)
+    share = (place - place.min()) / max(float(np.ptp(place)), 1e-9)
+    labelled = [0]
+    for i in range(1, len(values)):
+        if share[i] - share[labelled[-1]] >= 0.13 and (i == len(values) - 1 or 1 - share[i] >= 0.13):
+            labelled.append(i)
+    if logarithmic:
+        axis.set_xscale("log")
+        axis.minorticks_off()
+    axis.set_xticks(list(values), [str(value) if i in labelled else "" for i, value in enumerate(values)])
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:

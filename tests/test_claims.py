@@ -24,11 +24,11 @@ from benchmarks.claims import (
     overall,
     render,
 )
+from benchmarks.claims.edits import operations, profile, unlikeness
+from benchmarks.claims.trends import rank_correlation, trend, turning_points, weighted_slope
 from benchmarks.findings import Results
 from benchmarks.grids import PAPER
-from benchmarks.operations import operations, profile, unlikeness
 from benchmarks.options import RESULTS
-from benchmarks.trends import rank_correlation, trend, turning_points, weighted_slope
 
 X = np.array([3, 5, 8, 10, 12, 15, 18, 20, 23, 25, 28], dtype=float)
 NO_TABLE = pd.DataFrame(columns=["dataset", "method", "variant", "metric", "mean"])

@@ -209,7 +209,7 @@ def test_without_its_data_a_table_says_so_and_ends_with_2(tmp_path: Path, capfd:
 def test_publish_renders_the_reference_from_its_own_ledger(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
     local, reference = tmp_path / "local", tmp_path / "reference"
     assert cli.main(["publish", "--from", str(local), "--out", str(reference)]) == 2
-    assert "holds no result of Table 1" in capfd.readouterr().err
+    assert "holds no result of an experiment" in capfd.readouterr().err
     arguments = ["--datasets", "tree-cycles", "--methods", "empty,optimum", "--seeds", "0", "--jobs", "1"]
     assert cli.main(["table1", *arguments, "--out", str(local)]) == 0
     assert cli.main(["publish", "--from", str(local), "--out", str(reference)]) == 0

@@ -18,8 +18,8 @@ from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from benchmarks import claims_ablation, claims_appendix, claims_comparison, claims_operations
-from benchmarks.claim import DATASETS, DRAWN, Claim, DoesNotApply
+from benchmarks.claims import ablation, appendix, comparison, operations
+from benchmarks.claims.claim import DATASETS, DRAWN, Claim, DoesNotApply
 from benchmarks.findings import NotMeasured, Results
 from benchmarks.grids import PAPER
 from benchmarks.options import RESULTS, ROOT, RunOptions
@@ -27,7 +27,7 @@ from benchmarks.store import Store, write_csv, write_text
 from rsgg.errors import UsageError
 
 CLAIMS = (
-    *claims_comparison.CLAIMS, *claims_ablation.CLAIMS, *claims_operations.CLAIMS, *claims_appendix.CLAIMS
+    *comparison.CLAIMS, *ablation.CLAIMS, *operations.CLAIMS, *appendix.CLAIMS
 )  # fmt: skip
 VARIANTS = ("released", "faithful")
 COLUMNS = ("claim", "place", "verdict", "evidence", "released", "faithful")

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from benchmarks.claim import DATASETS, DRAWN, LEDGER, Claims, Outcome, all_of, listed
-from benchmarks.claims_comparison import of_five
+from benchmarks.claims.claim import DATASETS, DRAWN, LEDGER, Claims, Outcome, all_of, listed
+from benchmarks.claims.comparison import of_five
+from benchmarks.claims.edits import operations, profile, unlikeness
 from benchmarks.findings import Results
-from benchmarks.operations import operations, profile, unlikeness
 
 CLAIMS = Claims()
 QUALITATIVE = "Qualitative Anecdotal Inspection, ASD"

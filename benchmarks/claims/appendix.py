@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from benchmarks.claim import DATASETS, DRAWN, TOLERANCE, Claims, DoesNotApply, Outcome, all_of, listed
+from benchmarks.claims.claim import DATASETS, DRAWN, TOLERANCE, Claims, DoesNotApply, Outcome, all_of, listed
 from benchmarks.findings import NotMeasured, Results
 
 CLAIMS = Claims()

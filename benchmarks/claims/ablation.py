@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from benchmarks.claim import CORRECTNESS_TOLERANCE, LEDGER, SURE, TOLERANCE, Check, Claims, Outcome
+from benchmarks.claims.claim import CORRECTNESS_TOLERANCE, LEDGER, SURE, TOLERANCE, Check, Claims, Outcome
+from benchmarks.claims.edits import operations
+from benchmarks.claims.trends import NOISE, Trend, trend, turning_points, weighted_slope
 from benchmarks.findings import NotMeasured, Results, cut_probability, lone_triangles
-from benchmarks.operations import operations
-from benchmarks.trends import NOISE, Trend, trend, turning_points, weighted_slope
 from rsgg.statistics import wilson_interval
 
 CLAIMS = Claims()

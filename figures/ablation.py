@@ -1,0 +1,202 @@
+"""The four ablations (Section 5.1): GED and Correctness as cycles, nodes or instances are varied on Tree-Cycles.
+
+    python figures/ablation.py [--results results/reference]
+
+Drawn from `ablation_<vary>.csv`. Above, as in the paper: (a) GED, over n nodes where n is varied, (b) Correctness, for
+RSGG-CE and CF² with standard errors over folds. Below, the question whether the generator matters: the same samplers
+with an untrained generator and with none, and what a sampler without a generator is predicted to score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+
+from benchmarks.grids import PAPER, Grid
+from figures import figure, style
+from figures.figure import Drawn
+from figures.results import Results, shown
+
+Row = tuple[str, str]
+
+METHODS: tuple[Row, ...] = tuple((m, v) for m in ("rsgg-ce", "cf2") for v in ("faithful", "released"))
+OF_PAPER: tuple[Row, ...] = (
+    ("rsgg-ce", "faithful"), ("rsgg-ce-untrained", "control"), ("rsgg-ce-uniform", "control")
+)  # fmt: skip
+OF_RELEASED: tuple[Row, ...] = (
+    ("rsgg-ce", "released"), ("released-untrained", "control"), ("released-uniform", "control")
+)  # fmt: skip
+ROWS = tuple(dict.fromkeys((*METHODS, *OF_PAPER, *OF_RELEASED)))
+PREDICTION = "uniform-sampler"
+PREDICTED = "prediction: no generator"
+FOLDS = 10
+
+
+def draw(results: Results) -> list[Drawn]:
+    """Draw GED and Correctness of the four ablations, from ablation_<vary>.csv."""
+    return [_ablation(results, grid) for grid in PAPER.values()]
+
+
+def _ablation(results: Results, grid: Grid) -> Drawn:
+    name = f"ablation_{grid.vary}"
+    table, path = results.table(name), results.path(name)
+    ged = "ged_per_node" if grid.vary == "n_nodes" else "ged"
+    drawing, axes = plt.subplot_mosaic(
+        [["a", "b"], ["c", "d"], ["legend", "legend"]], figsize=(style.COLUMN, 4.3), height_ratios=(1, 1, 0.36)
+    )
+    axes["legend"].axis("off")
+    place = f"Figure: {grid.label} varied"
+    if table is None or path is None:
+        for panel in "abcd":
+            axes[panel].set(xticks=[], yticks=[])
+            axes[panel].text(0.5, 0.5, "not computed yet", ha="center", va="center", color=style.GREY)
+        gap = f"{name}.csv, which ./reproduce.sh ablation --vary {grid.vary} computes"
+        return Drawn(name, drawing, _about(grid), place, (gap,))
+    for panels, rows in (("ab", METHODS), ("cd", (*OF_PAPER, *OF_RELEASED))):
+        for panel, metric in zip(panels, (ged, "correctness"), strict=True):
+            _panel(axes[panel], table, grid, metric, rows)
+    for panel, title in zip("abcd", _titles(ged), strict=True):
+        axes[panel].set_title(title, fontsize=7, loc="left")
+        if panel in "cd":
+            axes[panel].set_xlabel(grid.label, fontsize=7)
+    _legend(axes["legend"], [axes["a"], axes["d"]])
+    style.small_print(drawing, f"Tree-Cycles, {grid.title}; bars: standard errors.\nFrom {shown(path)}.")
+    caption = " ".join([_about(grid), *seen(table, ged)])
+    return Drawn(name, drawing, caption, place, tuple(gaps(table, list(grid.points))), (shown(path),))
+
+
+def _titles(ged: str) -> tuple[str, str, str, str]:
+    name = "GED / n" if ged == "ged_per_node" else "GED"
+    question = "Does the generator matter?"  # stands above both lower panels
+    return f"(a) {name} ↓", "(b) Correctness ↑", f"{question}\n(c) {name} ↓", "(d) Correctness ↑"
+
+
+# -- Panels --------------------------------------------------------------------------------------------------------
+
+
+def of(table: pd.DataFrame, row: Row, metric: str) -> pd.DataFrame:
+    """The curve of a row: the lines of one metric by value."""
+    own = table[(table["method"] == row[0]) & (table["variant"] == row[1]) & (table["metric"] == metric)]
+    return own.sort_values("value").set_index("value")
+
+
+def _panel(axis: Axes, table: pd.DataFrame, grid: Grid, metric: str, rows: Sequence[Row]) -> None:
+    _prediction(axis, table, metric)
+    for row in rows:
+        line = of(table, row, metric)
+        if len(line):
+            look = style.curve(*row) | ({"linewidth": 0.6, "markersize": 4} if row[1] == "control" else {})
+            axis.errorbar(line.index, line["mean"], yerr=line["se"], elinewidth=0.6, capsize=1.2, **look)
+    style.value_ticks(axis, sorted({*grid.points, *table["value"]}))
+    axis.tick_params(labelsize=6)
+    if metric == "correctness":
+        axis.set_ylim(-0.03, 1.05)
+    else:
+        drawn = table[(table["metric"] == metric) & table["method"].isin({method for method, _ in rows})]["mean"]
+        _height(axis, drawn[drawn > 0], bool((drawn <= 0).any()))
+
+
+def _height(axis: Axes, positive: pd.Series, zeros: bool) -> None:
+    """A log scale, since GED spans two decades; linear near zero where a method changed nothing at all."""
+    if len(positive) and zeros:
+        axis.set_yscale("symlog", linthresh=float(positive.min()))
+    elif len(positive):
+        axis.set_yscale("log")
+
+
+def _prediction(axis: Axes, table: pd.DataFrame, metric: str) -> None:
+    """The band of the Monte Carlo prediction; the line is the closed form where there is one."""
+    simulated, closed = (of(table, (PREDICTION, how), metric) for how in ("monte carlo", "closed form"))
+    if len(simulated):
+        axis.fill_between(
+            simulated.index, simulated["ci_low"], simulated["ci_high"], color=style.GREY, alpha=0.3, lw=0, zorder=1
+        )
+    line = closed if len(closed) else simulated
+    if len(line):
+        axis.plot(line.index, line["mean"], color=style.GREY, lw=2, alpha=0.6, label=PREDICTED, zorder=1)
+
+
+def _legend(axis: Axes, panels: Sequence[Axes]) -> None:
+    handles: dict[str, Artist] = {}
+    for panel in panels:
+        handles |= {label: handle for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)}
+    legend = axis.legend(
+        handles.values(), handles.keys(), loc="center", ncols=2, fontsize=6, columnspacing=1.2, handlelength=2.2
+    )
+    legend.set_in_layout(False)  # it may be wider than its panel without making the others narrow
+
+
+# -- Words ---------------------------------------------------------------------------------------------------------
+
+
+def _about(grid: Grid) -> str:
+    return (
+        f"GED{' over the number n of nodes' if grid.vary == 'n_nodes' else ''} and Correctness on Tree-Cycles "
+        f"({grid.title}) as the number of {grid.label} grows: means over ten folds with standard errors. Above, RSGG-CE "
+        "and CF² as their papers define them (solid) and as the published comparison ran them (dashed); below, RSGG-CE "
+        "beside the same samplers with an untrained generator and with none. Grey: what the released sampler is "
+        "predicted to score if all edges are alike to it."
+    )
+
+
+def seen(table: pd.DataFrame, ged: str) -> list[str]:
+    """What the curves show, in sentences made from their numbers."""
+    said = []
+    for row in METHODS:
+        correct, cost = of(table, row, "correctness")["mean"], of(table, row, ged)["mean"]
+        if len(correct) > 1 and len(cost) > 1:
+            name = "GED / n" if ged == "ged_per_node" else "GED"
+            said.append(
+                f"{style.ROWS[row].label}: from {correct.index[0]} to {correct.index[-1]}, Correctness goes from "
+                f"{correct.iloc[0]:.2f} to {correct.iloc[-1]:.2f} and {name} from {cost.iloc[0]:.3g} to "
+                f"{cost.iloc[-1]:.3g}."
+            )
+    predicted = of(table, (PREDICTION, "closed form"), "correctness")["mean"]
+    released = of(table, ("rsgg-ce", "released"), "correctness")["mean"]
+    off = (released - predicted).abs().dropna()
+    if len(off):
+        said.append(
+            f"As released, RSGG-CE's Correctness is at most {off.max():.2f} away from what its sampler scores without "
+            "any generator: the trend is the sampler's."
+            if off.max() <= 0.1
+            else f"As released, RSGG-CE's Correctness is up to {off.max():.2f} away from what its sampler scores "
+            "without any generator."
+        )
+    trained, untrained = (of(table, row, "correctness")["mean"] for row in OF_PAPER[:2])
+    gain = (trained - untrained).dropna()
+    if len(gain):
+        least, most = f"{gain.min():+.2f}", f"{gain.max():+.2f}"
+        span = least if least == most else f"between {least} and {most}"
+        said.append(f"Training as the paper defines it changes Correctness by {span} over an untrained generator.")
+    return said
+
+
+def gaps(table: pd.DataFrame, values: Sequence[int]) -> list[str]:
+    """What the curves lack: points of the grid, and folds."""
+    absent = {row: [v for v in values if v not in of(table, row, "correctness").index] for row in ROWS}
+    said = [f"{_listed(rows)} at {', '.join(map(str, missing))}" for missing, rows in _alike(absent)]
+    few = table[(table["folds"] < FOLDS) & (table["method"] != PREDICTION) & (table["metric"] == "correctness")]
+    return said + ([f"folds: fewer than ten at {len(few)} of {len(ROWS) * len(values)} points"] if len(few) else [])
+
+
+def _alike(absent: dict[Row, list[int]]) -> list[tuple[list[int], list[Row]]]:
+    """Rows that lack the same values, together; none that lack nothing."""
+    ordered = sorted((pair for pair in absent.items() if pair[1]), key=lambda pair: pair[1])
+    return [(values, [row for row, _ in rows]) for values, rows in groupby(ordered, key=lambda pair: pair[1])]
+
+
+def _listed(rows: Sequence[Row]) -> str:
+    others = [row for row in ROWS if row not in rows]
+    listed = " / ".join(style.ROWS[row].label for row in (rows if len(rows) <= len(others) else others))
+    if len(rows) <= len(others):
+        return listed
+    return f"all but {listed}" if others else "all curves"
+
+
+if __name__ == "__main__":
+    figure.script("ablation", draw)

@@ -1,0 +1,258 @@
+"""The data of the report's instance explorer: every graph of Table 1 with every method's answer, in little space.
+
+`pack` turns the stored ledgers of a data set (replicate 0) into bytes that `figures/report/explorer.js` unpacks:
+
+    uint32                 length of the JSON text (little endian)
+    JSON                   what is said per graph, per row of Table 1 and per trace (see `_header`)
+    uint8 x, y per node    the layout: one for all graphs where their nodes are the same things, else one per graph
+    pairs                  the edges of each graph; for each row, the edits of each graph; for each trace A_g·255
+                           (uint8, pairs u < v), the edges left out, and the pairs added one after the other
+
+Pairs u ≤ v are numbered row by row, n of them in the first row. A list is a count, then numbers: differences of
+sorted numbers, seven bits per byte (a gap among 6786 pairs mostly takes one byte, which gzip then makes smaller).
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+from scipy.sparse.csgraph import shortest_path
+
+from figures.results import Results, edited
+from figures.style import ROWS
+from rsgg.seeds import numpy_rng
+
+DATASETS = {  # label, and what the oracle's classes are
+    "tree-cycles": ("Tree-Cycles", ("tree", "cyclic")),
+    "asd": ("ASD", ("typically developed", "autism spectrum disorder")),
+}
+SAME_NODES = ("asd",)  # data sets whose nodes are the same things in every graph: one layout for all
+LEFT_OUT = ("complete", "identity")  # they say nothing about a graph
+SIDE = 255  # coordinates of a layout are 0 … SIDE
+STEPS = 200  # of stress majorisation: more of them move no node by a visible distance
+
+Row = tuple[str, str]  # method, variant
+
+
+@dataclass(frozen=True)
+class Ledgers:
+    """What is stored of a data set: its graphs, what is known of each, and the rows' answers by instance."""
+
+    dataset: str
+    inputs: dict[int, np.ndarray]
+    about: pd.DataFrame  # by instance: fold, label, predicted, n_edges, optimum
+    rows: dict[Row, pd.DataFrame]  # by instance
+    missing: tuple[str, ...]
+    traces: pd.DataFrame
+
+    @property
+    def n_nodes(self) -> int:
+        return len(next(iter(self.inputs.values())))
+
+
+def read(results: Results, dataset: str) -> Ledgers | None:
+    """The stored ledgers of a data set; None where its graphs are not stored."""
+    inputs = results.inputs(dataset)
+    if not inputs:
+        return None
+    about = results.ledger(dataset, "empty", "control").set_index("instance").sort_values(["fold", "instance"])
+    rows, missing = {}, []
+    for (method, variant), look in ROWS.items():
+        if method in LEFT_OUT:
+            continue
+        found = results.ledger(dataset, method, variant)
+        if len(found):
+            rows[method, variant] = found[found["candidate"] == 0].set_index("instance")
+        else:
+            missing.append(look.label)
+    return Ledgers(dataset, inputs, about, rows, tuple(missing), _traces(results, dataset, inputs, rows))
+
+
+def _traces(
+    results: Results, dataset: str, inputs: dict[int, np.ndarray], rows: dict[Row, pd.DataFrame]
+) -> pd.DataFrame:
+    """The stored traces of this data set that end in what the ledger says; others are of another run."""
+    paths = [folder / "traces.parquet" for folder in results.folders]
+    path = next((path for path in paths if path.is_file()), None)
+    if path is None:
+        return pd.DataFrame()
+    traces = pq.read_table(path).to_pandas()
+    traces = traces[traces["dataset"] == dataset]
+    agree = [_agrees(trace, inputs, rows) for trace in traces.to_dict("records")]
+    return traces[np.asarray(agree, dtype=bool)].sort_values(["method", "variant", "instance"])
+
+
+def _agrees(trace: dict[str, Any], inputs: dict[int, np.ndarray], rows: dict[Row, pd.DataFrame]) -> bool:
+    instance, row = trace["instance"], rows.get((trace["method"], trace["variant"]))
+    if row is None or instance not in row.index or instance not in inputs:
+        return False
+    if bool(row.at[instance, "found"]) != bool(trace["found"]):
+        return False
+    return not trace["found"] or np.array_equal(
+        traced(inputs[instance], trace), edited(inputs[instance], row.at[instance, "edits"])
+    )
+
+
+def traced(adjacency: np.ndarray, trace: dict[str, Any]) -> np.ndarray:
+    """The graph at the end of a trace: without the edges left out, with the pairs then added."""
+    after = adjacency.copy()
+    for pairs, value in ((trace["removed"], 0), (trace["checked"], 1)):
+        u, v = np.divmod(np.asarray(pairs, dtype=int), len(adjacency))
+        after[u, v] = after[v, u] = value
+    return after
+
+
+# -- Layout ----------------------------------------------------------------------------------------------------
+
+
+def layouts(ledgers: Ledgers) -> np.ndarray:
+    """Where nodes are drawn, uint8 [graphs, nodes, 2], or [1, nodes, 2] where the nodes are the same things.
+
+    Drawn distances are as near to path lengths as the plane allows. Where one layout serves all graphs, an edge is
+    the longer the fewer graphs have it.
+    """
+    adjacency = np.stack([ledgers.inputs[i] for i in ledgers.about.index]).astype(float)
+    if ledgers.dataset in SAME_NODES:
+        share = adjacency.mean(0, keepdims=True)
+        lengths = np.divide(1.0, share, out=np.zeros_like(share), where=share > 0)
+    else:
+        lengths = adjacency
+    distance = np.stack([shortest_path(one, directed=False) for one in lengths])
+    reached = np.where(np.isfinite(distance), distance, 0).max((1, 2), keepdims=True)
+    return _fitted(stress_layout(np.where(np.isfinite(distance), distance, reached + 1)))
+
+
+def stress_layout(distance: np.ndarray) -> np.ndarray:
+    """Points [B, N, 2] that minimise Σ (‖x_u - x_v‖ - d_uv)² / d_uv² by majorisation, from classical scaling."""
+    b, n, _ = distance.shape
+    far = distance + np.eye(n)  # the diagonal is not used; it must not be zero
+    weight = far**-2 * (1 - np.eye(n))
+    inverse = np.linalg.pinv(np.eye(n) * weight.sum(2, keepdims=True) - weight)
+    centred = np.eye(n) - 1 / n
+    values, vectors = np.linalg.eigh(-0.5 * centred @ distance**2 @ centred)
+    points = vectors[..., -2:] * np.sqrt(np.maximum(values[:, None, -2:], 0))
+    points = points + numpy_rng(0, "layout").normal(scale=0.05, size=(b, n, 2))  # lest siblings coincide
+    for _ in range(STEPS):
+        between = np.linalg.norm(points[:, :, None] - points[:, None], axis=-1)
+        ratio = weight * distance / np.maximum(between, 1e-6)
+        points = inverse @ (np.eye(n) * ratio.sum(2, keepdims=True) - ratio) @ points
+    return points
+
+
+def _fitted(points: np.ndarray) -> np.ndarray:
+    """Into the square [0, SIDE]², the longer side filling it."""
+    low, high = points.min(1, keepdims=True), points.max(1, keepdims=True)
+    scale = SIDE / (high - low).max((1, 2), keepdims=True)
+    return np.rint((points - (low + high) / 2) * scale + SIDE / 2).clip(0, SIDE).astype(np.uint8)
+
+
+# -- Bytes -----------------------------------------------------------------------------------------------------
+
+
+def pack(ledgers: Ledgers) -> bytes:
+    """All of it as bytes, see the top of this file."""
+    instances, n = list(ledgers.about.index), ledgers.n_nodes
+    header = json.dumps(_header(ledgers, instances), ensure_ascii=False, separators=(",", ":")).encode()
+    body = bytearray(layouts(ledgers).tobytes())
+    for instance in instances:
+        u, v = np.nonzero(np.triu(ledgers.inputs[instance]))
+        body += _sorted_list(_numbers(u * n + v, n))
+    for row in ledgers.rows.values():
+        for instance in instances:
+            body += _sorted_list(_numbers(row.at[instance, "edits"], n) if instance in row.index else [])
+    for trace in ledgers.traces.to_dict("records"):
+        body += bytes(bytearray(trace["scores"]))
+        body += _sorted_list(_numbers(trace["removed"], n))
+        body += _list(_numbers(trace["checked"], n))
+    return struct.pack("<I", len(header)) + header + bytes(body)
+
+
+def embedded(packed: bytes) -> str:
+    """As it stands in the page: gzip, then base64. Without a date, so that the same results give the same page."""
+    return base64.b64encode(gzip.compress(packed, 9, mtime=0)).decode()
+
+
+def _header(ledgers: Ledgers, instances: Sequence[int]) -> dict[str, Any]:
+    """Per graph and per row, lists in the order of `instances`; -1 where a row has no answer stored."""
+    label, classes = DATASETS[ledgers.dataset]
+    about = ledgers.about
+    return {
+        "name": ledgers.dataset,
+        "label": label,
+        "classes": classes,
+        "n": ledgers.n_nodes,
+        "one_layout": ledgers.dataset in SAME_NODES,
+        "instances": [int(i) for i in instances],
+        "fold": _integers(about["fold"]),
+        "truth": _integers(about["label"]),
+        "predicted": _integers(about["predicted"]),
+        "optimum": _optima(ledgers, instances),
+        "rows": [_row(method, variant, row, instances) for (method, variant), row in ledgers.rows.items()],
+        "missing": list(ledgers.missing),
+        "traces": [
+            {name: _plain(trace[name]) for name in ("method", "variant", "instance", "calls", "found")}
+            for trace in ledgers.traces.to_dict("records")
+        ],
+    }
+
+
+def _row(method: str, variant: str, row: pd.DataFrame, instances: Sequence[int]) -> dict[str, Any]:
+    row = row.reindex(instances)
+    reasons = sorted({str(reason) for reason in row["reason"].dropna()} | {""})
+    return {
+        "method": method,
+        "variant": variant,
+        "label": ROWS[method, variant].label,
+        "found": [int(x) for x in row["found"].astype("boolean").fillna(False)],
+        "predicted_cf": _integers(row["predicted_cf"]),
+        "ged": [-1 if pd.isna(x) else float(x) for x in row["ged"]],
+        "calls": _integers(row["calls"]),
+        "fit_calls": _integers(row["fit_calls"]),
+        "microseconds": _integers(row["seconds"] * 1e6),
+        "reasons": reasons,
+        "reason": [reasons.index("" if pd.isna(x) else str(x)) for x in row["reason"]],
+    }
+
+
+def _optima(ledgers: Ledgers, instances: Sequence[int]) -> list[float]:
+    """The fewest edits that change each graph's class, as far as that is known; -1 where it is not."""
+    known = ledgers.about["optimum"].reindex(instances)
+    return [-1 if pd.isna(x) else float(x) for x in known]
+
+
+def _integers(column: pd.Series) -> list[int]:
+    return [-1 if pd.isna(x) else round(x) for x in column]
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _numbers(codes: Iterable[int], n: int) -> list[int]:
+    """The numbers of pairs that the ledger codes u·n + v."""
+    u, v = np.divmod(np.asarray(codes, dtype=int), n)
+    return [int(x) for x in u * n - u * (u - 1) // 2 + (v - u)]
+
+
+def _sorted_list(numbers: Iterable[int]) -> bytes:
+    ordered = sorted(numbers)
+    return _list([ordered[0], *np.diff(ordered).tolist()] if ordered else [])
+
+
+def _list(numbers: Sequence[int]) -> bytes:
+    body = bytearray()
+    for number in (len(numbers), *numbers):
+        while number > 127:
+            body.append(number & 127 | 128)
+            number >>= 7
+        body.append(number)
+    return bytes(body)
