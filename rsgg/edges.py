@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
@@ -95,6 +96,26 @@ class EdgeBatch:
             left = left & ~leaf
 
     @cached_property
+    def chains(self) -> Chains:
+        """The edges of the core, strung together where nothing branches off."""
+        at = self.core.nonzero().flatten().numpy()
+        u, v = ((self.graph * self.n_nodes + end).numpy()[at] for end in (self.u, self.v))
+        total = len(self) * self.n_nodes
+        knot = np.bincount(np.concatenate((u, v)), minlength=total) > 2
+        string = _strings(u, v, knot)
+        loose = np.setdiff1d(string, string[knot[u] | knot[v]])  # cycles by themselves: any of their nodes is a knot
+        if len(loose):
+            of_string = string[np.isin(string, loose)]
+            _, first = np.unique(of_string, return_index=True)
+            knot[u[np.isin(string, loose)][first]] = True
+            string = _strings(u, v, knot)
+        _, chain = np.unique(string, return_inverse=True)
+        ends, of_chain = np.concatenate((u, v)), np.concatenate((chain, chain))
+        order = np.argsort(of_chain[knot[ends]], kind="stable")
+        pairs = ends[knot[ends]][order].reshape(-1, 2)
+        return Chains(torch.from_numpy(at), torch.from_numpy(chain), pairs[:, 0], pairs[:, 1])
+
+    @cached_property
     def _neighbours(self) -> tuple[Tensor, Tensor]:
         """The neighbours of every node, one node after the other, and where each node's begin."""
         offset, total = self.graph * self.n_nodes, len(self) * self.n_nodes
@@ -113,6 +134,31 @@ class EdgeBatch:
     def degree(self) -> Tensor:
         """[B, N, 1]."""
         return self._neighbours[1].diff().float().reshape(len(self), self.n_nodes, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Chains:
+    """Paths of core edges between knots, the nodes where three or more of them meet (or one node of a lone cycle).
+
+    Edge `edges[i]` of the list is part of chain `chain[i]`; chain c joins the knots `u[c]` and `v[c]`, which can be one
+    and the same, as rows of the nodes of all graphs.
+    """
+
+    edges: Tensor
+    chain: Tensor
+    u: np.ndarray
+    v: np.ndarray
+
+
+def _strings(u: np.ndarray, v: np.ndarray, knot: np.ndarray) -> np.ndarray:
+    """A number for each edge, the same for edges that meet in nodes that are no knots."""
+    total, n = len(knot), len(u)
+    # Edges and nodes as one graph: an edge hangs together with those of its ends that are no knots.
+    edge, end = np.tile(np.arange(n), 2), np.concatenate((u, v))
+    free = ~knot[end]
+    size = n + total
+    joined = coo_array((np.ones(free.sum(), dtype=np.int8), (edge[free], n + end[free])), shape=(size, size))
+    return connected_components(joined.tocsr(), directed=False)[1][:n]
 
 
 class _NeighbourSum(torch.autograd.Function):

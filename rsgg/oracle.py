@@ -105,15 +105,16 @@ class TreeCyclesOracle(Oracle):
         return torch.stack((tree, 1 - tree), 1)
 
     def relaxed_edges(self, graphs: EdgeBatch, weight: Tensor) -> Tensor:
-        """The same messages, along the edges that can be on a cycle at all.
+        """The same messages, along chains of edges that can be on a cycle at all.
 
         An edge outside the 2-core of the listed edges is on no cycle of theirs, whatever the weights: it is left out.
-        As many rounds as a graph's core has nodes peel every subgraph of it, so that binary weights give exact answers.
+        Where nothing branches off, a message is only multiplied by one weight after another: a chain of edges passes
+        it on like one edge whose weight is their product. Binary weights still give exact answers.
         """
-        core = graphs.core
-        graph = graphs.graph[core].numpy()
-        u, v = (graph * graphs.n_nodes + end[core].numpy() for end in (graphs.u, graphs.v))
-        tree: Tensor = _SoftPeeling.apply(weight[core], graph, u, v, len(graphs), graphs.n_nodes)
+        chains = graphs.chains
+        logs = weight[chains.edges].clamp(min=ALMOST).log()
+        along = logs.new_zeros(len(chains.u)).index_add(0, chains.chain, logs).exp()
+        tree: Tensor = _SoftPeeling.apply(along, chains.u, chains.v, len(graphs), graphs.n_nodes)
         return torch.stack((tree, 1 - tree), 1)
 
 
@@ -161,21 +162,19 @@ class _SparseMessages:
 
 
 class _SoftPeeling(torch.autograd.Function):
-    """Soft leaf peeling along a list of edges: p(tree) of each graph, and its gradient, both written out by hand.
+    """Soft leaf peeling along edges or chains of them: p(tree) of each graph, and its gradient, written out by hand.
 
-    A step of CF² peels some hundred rounds and each is tiny: automatic differentiation costs several times the
-    arithmetic. Graphs are peeled for as many rounds as they have nodes here and then rest. All in double precision with
-    messages below 1 by ALMOST, so that products are sums of logarithms.
+    A step of CF² peels many rounds and each is tiny: automatic differentiation costs several times the arithmetic.
+    Graphs are peeled for as many rounds as they have nodes here, which is enough for any subgraph, and then rest. All
+    in double precision with messages below 1 by ALMOST, so that products are sums of logarithms.
     """
 
     @staticmethod
-    def forward(
-        ctx: Any, weight: Tensor, graph: np.ndarray, u: np.ndarray, v: np.ndarray, batch: int, n: int
-    ) -> Tensor:
+    def forward(ctx: Any, weight: Tensor, u: np.ndarray, v: np.ndarray, batch: int, n: int) -> Tensor:
         nodes, ends = np.unique(np.concatenate((u, v)), return_inverse=True)
         source, target = ends, np.roll(ends, len(u))
         w = np.tile(weight.detach().cpu().double().numpy(), 2)
-        own = np.tile(graph, 2)
+        own = np.tile(u // n, 2)
         rounds = np.bincount(nodes // n, minlength=batch)[own]
         message, steps = np.minimum(w, 1 - ALMOST), []
         for done in range(int(max(rounds, default=0))):
@@ -207,7 +206,7 @@ class _SoftPeeling(torch.autograd.Function):
             by_message = np.where(active, 0, by_message) - arriving / (1 - message)
         by_weight += by_message  # the first messages are the weights
         both = torch.from_numpy(by_weight[:half] + by_weight[half:]).to(gradients[0])
-        return both, None, None, None, None, None
+        return both, None, None, None, None
 
 
 _Messages = _DenseMessages | _SparseMessages

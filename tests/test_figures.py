@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from figures import readme, tradeoff
+from figures.results import Results
 
 
 @pytest.fixture
@@ -21,26 +22,19 @@ def table() -> pd.DataFrame:
     return frame.assign(ci_low=frame["mean"] * 0.9, ci_high=frame["mean"] * 1.1)
 
 
-def test_tradeoff_puts_rows_where_the_numbers_are(table: pd.DataFrame) -> None:
-    paper = pd.read_csv(tradeoff.PAPER / "table1.csv")
-    figure = tradeoff.draw(table, paper, "a test")
-    tree_cycles, asd = figure.axes
+def test_tradeoff_puts_rows_where_the_numbers_are(table: pd.DataFrame, tmp_path: Path) -> None:
+    table.to_csv(tmp_path / "table1.csv", index=False)
+    (drawn,) = tradeoff.draw(Results((tmp_path,)))
+    tree_cycles, asd = drawn.figure.axes
     measured = [container.lines[0] for container in tree_cycles.containers]
     assert [(float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in measured] == [(2.0, 0.9)]
     assert not asd.containers
     printed = {(float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in asd.lines}
     assert printed == {(655.661, 0.463), (1479.114, 0.554), (3183.729, 0.529), (234.853, 0.603)}  # MEG has no ASD row
-    plt.close(figure)
-
-
-def test_tradeoff_says_what_is_missing(tmp_path: Path) -> None:
-    import typer
-    from typer.testing import CliRunner
-
-    app = typer.Typer()
-    app.command()(tradeoff.main)
-    result = CliRunner().invoke(app, ["--results", str(tmp_path)])
-    assert result.exit_code == 2 and "holds no table1.csv" in result.output
+    tree_cycles_misses, asd_misses = drawn.missing
+    assert "RSGG-CE, as released" in tree_cycles_misses and "RSGG-CE, faithful" not in tree_cycles_misses
+    assert "RSGG-CE, faithful" in asd_misses and "MEG, as released" not in asd_misses  # that row is not defined
+    plt.close(drawn.figure)
 
 
 def test_readme_block_has_the_printed_row_and_ours(table: pd.DataFrame) -> None:

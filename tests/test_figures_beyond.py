@@ -1,0 +1,189 @@
+"""Figures beyond the paper draw what is stored: curves, fronts and marks, checked against numbers worked out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from figures import budget, paired, pareto, per_class, style, tradeoff
+from figures.figure import Draw, save_all
+from figures.results import Results
+
+
+@pytest.fixture(autouse=True)
+def _style() -> Iterator[None]:
+    style.use()
+    yield
+    plt.close("all")
+
+
+def ledger() -> pd.DataFrame:
+    """Two folds of two and of one graph; one graph of the first is not explained."""
+    return pd.DataFrame(
+        {
+            "candidate": 0,
+            "fold": [0, 0, 1],
+            "predicted": [0, 1, 1],
+            "predicted_cf": [1, 1, 0],
+            "calls": [3, 9, 5],
+            "fit_calls": [20, 20, 7],
+            "test_size": [2, 2, 1],
+        }
+    )
+
+
+def rows(values: dict[tuple[str, str], dict[str, float]], dataset: str = "tree-cycles") -> pd.DataFrame:
+    """A stored Table 1 with these means: 500 graphs in ten folds, 300 of them of class 0."""
+    lines = [
+        {"dataset": dataset, "method": method, "variant": variant, "metric": metric, "mean": mean}
+        for (method, variant), means in values.items()
+        for metric, mean in means.items()
+    ]
+    n = {"correctness_class_0": 300, "correctness_class_1": 200}
+    table = pd.DataFrame(lines)
+    return table.assign(
+        ci_low=table["mean"], ci_high=table["mean"], folds=10, n=[n.get(m, 500) for m in table["metric"]]
+    )
+
+
+def stored(folder: Path, **tables: pd.DataFrame) -> Results:
+    for name, table in tables.items():
+        table.to_csv(folder / f"{name}.csv", index=False)
+    return Results((folder,))
+
+
+# -- Budget ------------------------------------------------------------------------------------------------
+
+
+def test_budget_counts_a_graph_from_its_last_call_on() -> None:
+    budgets, correctness = budget.curve(ledger())
+    assert budgets.tolist() == [3, 5]
+    assert correctness.tolist() == [0.25, 0.75]  # half of the first fold, then all of the second one
+
+
+def test_budget_shares_fitting_out_over_the_test_graphs() -> None:
+    budgets, correctness = budget.curve(ledger(), with_fit=True)
+    assert budgets.tolist() == [5 + 7 / 1, 3 + 20 / 2]
+    assert correctness.tolist() == [0.5, 0.75]
+
+
+def test_budget_of_a_method_that_explains_nothing_is_flat() -> None:
+    none = ledger().assign(predicted_cf=[0, 1, 1])
+    assert [values.tolist() for values in budget.curve(none)] == [[1.0], [0.0]]
+
+
+def test_budget_ends_in_the_stored_correctness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stands_in(_: Results, dataset: str, method: str, variant: str) -> pd.DataFrame:
+        known = dataset == "tree-cycles" and (method, variant) in (("rsgg-ce", "faithful"), ("optimum", "control"))
+        return ledger() if known else pd.DataFrame()
+
+    monkeypatch.setattr(Results, "ledger", stands_in)
+    (drawn,) = budget.draw(Results((tmp_path,)))
+    marks = [line for line in drawn.figure.axes[0].lines if line.get_marker() == "o"]
+    assert [(line.get_xdata()[0], line.get_ydata()[0]) for line in marks] == [(5, 0.75), (13, 0.75)]
+    assert "RSGG-CE reaches 0.750 with at most 5 calls per graph, 13 with its share of fitting." in drawn.caption
+    assert len(drawn.missing) == 2 and "CF²" in drawn.missing[0] and drawn.missing[1].endswith("nothing is stored")
+
+
+# -- Pareto ------------------------------------------------------------------------------------------------
+
+
+def test_undominated_agrees_with_the_definition() -> None:
+    points = np.random.default_rng(0).integers(0, 4, size=(40, 3))
+    by_definition = [
+        not any(all(q <= p) and any(q < p) for q in points)  # type: ignore[arg-type]
+        for p in points
+    ]
+    assert pareto.undominated(points).tolist() == by_definition
+    assert 0 < sum(by_definition) < 40
+
+
+def test_pareto_rings_what_nothing_beats(tmp_path: Path) -> None:
+    row = ("correctness", "ged_on_success", "explain_calls", "fit_calls")
+    table = rows(
+        {
+            ("rsgg-ce", "faithful"): dict(zip(row, (0.9, 2, 3, 500), strict=True)),
+            ("obs", "search"): dict(zip(row, (0.9, 2, 12, 0), strict=True)),
+            ("optimum", "control"): dict(zip(row, (1.0, 1, 2, 0), strict=True)),
+        }
+    )
+    (drawn,) = pareto.draw(stored(tmp_path, table1=table))
+    tree_cycles, _, with_fit, _ = drawn.figure.axes
+    assert tree_cycles.collections[-1].get_offsets().tolist() == [[3, 2]]  # RSGG-CE needs fewer calls to explain …
+    assert with_fit.collections[-1].get_offsets().tolist() == [[12, 2]]  # … but 3 + 500 / 50 = 13 with fitting
+    assert "calls with fitting shared out: on the front are OBS." in drawn.caption
+
+
+# -- Per class -----------------------------------------------------------------------------------------------
+
+
+def test_per_class_shows_who_goes_one_way(tmp_path: Path) -> None:
+    classes = ("correctness", "correctness_class_0", "correctness_class_1")
+    table = rows(
+        {
+            ("cf2", "released"): dict(zip(classes, (0.4, 0.0, 1.0), strict=True)),
+            ("rsgg-ce", "faithful"): dict(zip(classes, (0.9, 0.95, 0.85), strict=True)),
+        }
+    )
+    assert per_class.shares(table) == [0.6, 0.4]
+    (drawn,) = per_class.draw(stored(tmp_path, table1=table))
+    assert "Tree-Cycles (28 nodes): one way go CF², as released." in drawn.caption
+    strokes = [line for line in drawn.figure.axes[0].lines if line.get_marker() == "|"]
+    assert [line.get_xdata()[0] for line in strokes] == [0.4, 0.9]
+    assert "missing" in {text.get_text() for text in drawn.figure.axes[0].texts}
+    assert not any("MEG, as released" in sentence for sentence in drawn.missing if sentence.startswith("ASD"))
+
+
+def test_per_class_reads_the_printed_distribution() -> None:
+    assert per_class.printed_distribution(Results().paper("datasets"), "asd") == [0.515, 0.485]
+
+
+# -- Paired --------------------------------------------------------------------------------------------------
+
+
+def compared(against: str, low: float, high: float, p_holm: float) -> dict[str, object]:
+    return {
+        "dataset": "asd", "question": paired.QUESTION, "metric": "correctness", "against_method": against,
+        "against_variant": "search", "difference": (low + high) / 2, "ci_low": low, "ci_high": high, "p_holm": p_holm,
+    }  # fmt: skip
+
+
+def test_paired_is_clear_only_if_interval_and_test_agree(tmp_path: Path) -> None:
+    table = pd.DataFrame(
+        [
+            compared("obs", 0.1, 0.2, 0.01),
+            compared("ddbs", 0.1, 0.2, 0.2),
+            compared("irand", -0.1, 0.2, 0.01),
+            compared("dce", -0.4, -0.2, 0.01),
+        ]
+    )
+    clear = paired.differences(table, "asd", "correctness")["clear"]
+    assert {method: bool(is_clear) for (method, _), is_clear in clear.items()} == {
+        "obs": True, "ddbs": False, "irand": False, "dce": True,
+    }  # fmt: skip
+    (drawn,) = paired.draw(stored(tmp_path, comparisons=table))
+    assert "ASD, correctness: RSGG-CE is clearly higher than 1 of 4 rows and lower than 1." in drawn.caption
+
+
+# -- What is missing -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("module", "draw", "absent"),
+    [
+        ("budget", budget.draw, "nothing is stored"),
+        ("pareto", pareto.draw, "table1.csv"),
+        ("per_class", per_class.draw, "table1.csv"),
+        ("paired", paired.draw, "comparisons.csv"),
+        ("tradeoff", tradeoff.draw, "table1.csv"),
+    ],
+)
+def test_figures_say_that_nothing_is_stored(module: str, draw: Draw, absent: str, tmp_path: Path) -> None:
+    (entry,) = save_all([module], [draw], Results((tmp_path / "empty",)), tmp_path)
+    assert entry.missing and all(absent in sentence for sentence in entry.missing)
+    assert (tmp_path / f"{module}.png").stat().st_size > 1000 and (tmp_path / f"{module}.pdf").is_file()
