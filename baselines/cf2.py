@@ -13,7 +13,8 @@ Deviations from the original paper:
 1. One logit per undirected edge instead of a symmetrised n × n matrix of them: the same masks, and no more memory than
    edges; ‖·‖₁ counts an edge once.
 2. All graphs of a fold are optimised side by side; each has its own mask, and nothing is shared between them.
-3. The classifier is the oracle's exact relaxation, where the original explains a GNN that is differentiable itself.
+3. The classifier is the oracle's exact relaxation along the edges (`Oracle.relaxed_edges`), where the original
+   explains a GNN that is differentiable itself.
 4. Features are not masked: the oracles read the adjacency matrix only.
 5. What is found is shown to the oracle once; if the class has not changed, it is a failure and says so.
 

@@ -163,6 +163,18 @@ def show(
     show_stored(what, out)
 
 
+@command("All stored results on one web page that needs no network, with an explorer of single graphs.", "report")
+def report(
+    results: Annotated[
+        Path | None, typer.Option(help="Folder of results. [default: results/local where complete, else the reference]")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for index.html. [default: results/local/report]")] = None,
+) -> None:
+    from figures.report import run
+
+    print(run(results, out))
+
+
 @command("Turn your results into a reference: compact the cells, render the tables from them.", "publish")
 def publish(
     source: Annotated[Path, typer.Option("--from", help="Folder of results.")] = RESULTS / "local",

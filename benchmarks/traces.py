@@ -196,7 +196,9 @@ def run(options: TraceOptions) -> int:
                 print(f"{cell.title}: {len(traces)} graphs traced, {int(traces['found'].sum())} explained; {said}.")
     except KeyboardInterrupt:
         stored = sum(is_stored(cell, options.candidates, out) for cell in wanted)
-        print(f"Stopped; {stored} of {len(wanted)} cells are traced; the same command goes on from here.", file=sys.stderr)
+        print(
+            f"Stopped; {stored} of {len(wanted)} cells are traced; the same command goes on from here.", file=sys.stderr
+        )
         return 130
     print(f"{len(wanted)} cells are traced in {out / 'traces.parquet'}.")
     return 0

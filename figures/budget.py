@@ -33,9 +33,9 @@ CAPTION = (
     "end, with a mark, in the Correctness of Table 1. Above: the methods as their papers define them; dashed, with a "
     "hollow mark, the same with the calls of fitting shared out over the test graphs of the fold: what is learnt in "
     "advance has to be paid for in advance, while CF² and MEG spend everything on the graph itself. Below: search "
-    "methods (black) and controls (grey), which learn nothing. The dotted line is the optimum, which knows the oracle's "
-    "rule. A method that returns only at the end of a fixed schedule might have been stopped earlier; what it would have "
-    "had by then is not known and not shown."
+    "methods (black) and controls (grey), which fit no model. The dotted line is the optimum, which knows the "
+    "oracle's rule. A method that returns only at the end of a fixed schedule might have been stopped earlier; what "
+    "it would have had by then is not known and not shown."
 )
 
 

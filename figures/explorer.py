@@ -33,7 +33,7 @@ from rsgg.seeds import numpy_rng
 
 DATASETS = {  # label, and what the oracle's classes are
     "tree-cycles": ("Tree-Cycles", ("tree", "cyclic")),
-    "asd": ("ASD", ("typically developed", "autism spectrum disorder")),
+    "asd": ("ASD", ("typical", "autism")),
 }
 SAME_NODES = ("asd",)  # data sets whose nodes are the same things in every graph: one layout for all
 LEFT_OUT = ("complete", "identity")  # they say nothing about a graph

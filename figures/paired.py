@@ -3,9 +3,9 @@
     python figures/paired.py [--results results/reference]
 
 Why no critical-difference diagram: it ranks methods over independent units. Graphs of a fold share a fitted model and
-are none; ten folds are, but the smallest p of a two-sided Wilcoxon test with ten pairs is 2/1024, which a Holm correction
-for the pairs of so many methods brings above .05 whatever the data. So the figure shows paired differences with an
-interval over folds. Drawn from `comparisons.csv` (`benchmarks.table1.compare`).
+are none. Ten folds are nearer to it, but the smallest p of a two-sided Wilcoxon test with ten pairs is 2/1024, and
+Holm's correction for all pairs of so many methods brings that above .05 whatever the data. So the figure shows paired
+differences with an interval over folds. Drawn from `comparisons.csv` (`benchmarks.table1.compare`).
 """
 
 from __future__ import annotations
@@ -21,18 +21,23 @@ from figures.results import Results
 
 TITLES = {"tree-cycles": "Tree-Cycles", "asd": "ASD"}
 QUESTION = "rsgg-ce against the others"
-METRICS = {"correctness": "difference in Correctness", "ged_on_success": "difference in GED where both succeed (symlog)"}
+METRICS = {
+    "correctness": "difference in Correctness",
+    "ged_on_success": "difference in GED where both succeed\n(log scale beyond ±1)",
+}
 BETTER = {"correctness": "RSGG-CE better →", "ged_on_success": "← RSGG-CE better"}
 NOT_DEFINED = {"asd": {("meg", "released")}}  # the paper's ×
 ROWS = [row for row in style.ROWS if row not in (("rsgg-ce", "faithful"), ("identity", "control"))]
 LEVEL = 0.05
+TICKS = (-1000, -10, 0, 10, 1000)
 CAPTION = (
-    "RSGG-CE (faithful) less each other row, on the same test graphs: mean difference in Correctness, and in GED over the "
-    "graphs that both explain. Bars are 95 % intervals over folds: the unit is the fold, since the graphs of a fold share "
-    "a fitted model. Filled: the interval leaves out 0 and Holm's p of the Wilcoxon test over graphs, corrected for all "
-    "rows of the data set, is below .05; that test takes the fitted models as given. Hollow: not both. No average ranks "
-    "with a critical difference are shown: ten folds cannot separate so many methods after correction (the smallest p of "
-    "ten pairs is 2/1024), and ranks over graphs would count the graphs of a fold as independent."
+    "RSGG-CE (faithful) less each other row, on the same test graphs: mean difference in Correctness, and in GED over "
+    "the graphs that both explain. Bars are 95 % intervals over folds: the unit is the fold, since the graphs of a "
+    "fold share a fitted model. Filled: the interval leaves out 0 and Holm's p of the Wilcoxon test over graphs, "
+    "corrected for all rows of the data set, is below .05; that test takes the fitted models as given. Hollow: not "
+    "both. No average ranks with a critical difference are shown: ten folds cannot separate so many methods after "
+    "correction (the smallest p of ten pairs is 2/1024), and ranks over graphs would count the graphs of a fold as "
+    "independent."
 )
 
 
@@ -40,6 +45,7 @@ def draw(results: Results) -> list[Drawn]:
     """Draw RSGG-CE's paired differences to the other rows, from stored comparisons."""
     table = results.table("comparisons")
     drawing, axes = plt.subplots(2, 2, figsize=(style.PAGE, 7.6), sharey=True, sharex="col")
+    axes[0, 1].set_xscale("symlog", linthresh=1)  # before drawing: margins are those of the scale
     missing, said = ([] if table is not None else ["comparisons.csv"]), []
     for pair, (dataset, title) in zip(axes, TITLES.items(), strict=True):
         for axis, metric in zip(pair, METRICS, strict=True):
@@ -52,13 +58,15 @@ def draw(results: Results) -> list[Drawn]:
         if table is not None:
             there = set(differences(table, dataset, "correctness").index) | NOT_DEFINED.get(dataset, set())
             absent = [style.ROWS[row].label for row in ROWS if row not in there]
+            for row in NOT_DEFINED.get(dataset, set()):
+                pair[0].text(0.02, ROWS.index(row), "not defined here", va="center", fontsize=6, color=style.GREY)
             missing += [f"{title}: {', '.join(absent)}"] if absent else []
     axes[0, 0].set_yticks(range(len(ROWS)), [style.ROWS[row].label for row in ROWS])
     axes[0, 0].set_ylim(len(ROWS) - 0.4, -0.6)
     for axis in axes[:, 0]:
         axis.tick_params(axis="y", labelsize=6.5)
     axes[1, 0].set_xlabel(METRICS["correctness"])
-    axes[1, 1].set(xscale="symlog", xlabel=METRICS["ged_on_success"])
+    axes[1, 1].set(xlabel=METRICS["ged_on_success"], xticks=TICKS, xticklabels=[f"{tick:g}" for tick in TICKS])
     drawing.legend(handles=_handles(), loc="outside lower center", ncols=2, fontsize=6.5)
     source = ", ".join(results.sources) or "no file"
     drawing.suptitle(f"RSGG-CE less the other row, on the same graphs (from {source})", fontsize=8)
@@ -66,7 +74,7 @@ def draw(results: Results) -> list[Drawn]:
 
 
 def differences(table: pd.DataFrame, dataset: str, metric: str) -> pd.DataFrame:
-    """RSGG-CE's differences to the rows shown, with whether one is `clear` in both ways: interval and corrected test."""
+    """RSGG-CE's differences to the rows shown; `clear` are those that both the interval and the corrected test find."""
     asked = (table["dataset"] == dataset) & (table["question"] == QUESTION) & (table["metric"] == metric)
     rows = table[asked & table["difference"].notna()].set_index(["against_method", "against_variant"])
     outside = (rows["ci_low"] > 0) | (rows["ci_high"] < 0)
@@ -77,11 +85,9 @@ def differences(table: pd.DataFrame, dataset: str, metric: str) -> pd.DataFrame:
 def _panel(axis: Axes, rows: pd.DataFrame) -> None:
     for row, at in rows.iterrows():
         look = style.ROWS[row]
-        axis.errorbar(
-            at["difference"], ROWS.index(row), fmt="o", color=look.colour, ms=4.5, elinewidth=1, zorder=3,
-            mfc=look.colour if at["clear"] else "white",
-            xerr=[[at["difference"] - at["ci_low"]], [at["ci_high"] - at["difference"]]],
-        )  # fmt: skip
+        fill = look.colour if at["clear"] else "white"
+        axis.hlines(ROWS.index(row), at["ci_low"], at["ci_high"], color=look.colour, lw=1, zorder=2)
+        axis.plot(at["difference"], ROWS.index(row), "o", color=look.colour, mfc=fill, ms=4.5, zorder=3)
 
 
 def _in_words(rows: pd.DataFrame, where: str) -> str:
@@ -89,7 +95,8 @@ def _in_words(rows: pd.DataFrame, where: str) -> str:
     clear = rows.loc[rows["clear"], "difference"]
     if rows.empty:
         return ""
-    return f"{where}: RSGG-CE is clearly higher than {(clear > 0).sum()} of {len(rows)} rows, lower than {(clear < 0).sum()}."
+    higher, lower = (clear > 0).sum(), (clear < 0).sum()
+    return f"{where}: RSGG-CE is clearly higher than {higher} of {len(rows)} rows and lower than {lower}."
 
 
 def _handles() -> list[Line2D]:

@@ -27,11 +27,12 @@ NEEDED = {"ged_on_success", "explain_calls", "correctness", "fit_calls"}
 OPTIMUM = ("optimum", "control")
 SIZES = (0.1, 0.5, 1.0)
 CAPTION = (
-    "GED where a counterfactual was found, against oracle calls per graph; the area of a mark is the row's Correctness. "
-    "Above, only the calls to explain count; below, those of fitting are shared out over the test graphs of a fold. "
-    "Ringed in red: rows on the Pareto front, which no other row beats or equals in calls, GED and Correctness together "
-    "while being better in one; the optimum knows the oracle's rule and takes no part. GED is averaged over the graphs "
-    "that a row explains, which differ between rows: a small mark is on the front for few and often easy graphs."
+    "GED where a counterfactual was found, against oracle calls per graph; the area of a mark is the row's "
+    "Correctness. Above, only the calls to explain count; below, those of fitting are shared out over the test graphs "
+    "of a fold. Ringed in red: rows on the Pareto front, which no other row beats or equals in calls, GED and "
+    "Correctness together while being better in one; the optimum knows the oracle's rule and takes no part. GED is "
+    "averaged over the graphs that a row explains, which differ between rows: a small mark is on the front for few "
+    "and often easy graphs."
 )
 
 
@@ -70,22 +71,21 @@ def positions(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def undominated(costs: ArrayLike) -> np.ndarray:
-    """Which points (rows; fewer is better in every column) no other point dominates: none is ≤ everywhere, < somewhere."""
+    """Which points (rows; less is better in each column) no other dominates, being ≤ everywhere and < somewhere."""
     points = np.asarray(costs, dtype=float)
     no_worse = (points[:, None] <= points[None]).all(-1)
     better = (points[:, None] < points[None]).any(-1)
-    return ~(no_worse & better).any(0)
+    return np.asarray(~(no_worse & better).any(0))
 
 
 def _panel(axis: Axes, rows: pd.DataFrame, cost: str, title: str) -> str:
     """Draw the marks; say who is on the front."""
     for row, at in rows.iterrows():
         look = SHOWN[row]
-        stroke = look.marker in "x+_12"  # marks that are lines have no edge of their own
-        edge = {} if stroke else {"edgecolors": "white", "linewidths": 0.3}
+        stroke = look.marker in "x+_12"  # marks that are lines and have no edge of their own
         axis.scatter(
             at[cost], at["ged_on_success"], s=_area(at["correctness"]), c=look.colour, marker=look.marker, alpha=0.85,
-            zorder=3, **edge,
+            edgecolors=None if stroke else "white", linewidths=1.5 if stroke else 0.3, zorder=3,
         )  # fmt: skip
     black_box = rows.drop(index=[OPTIMUM], errors="ignore")
     if black_box.empty:
@@ -95,7 +95,7 @@ def _panel(axis: Axes, rows: pd.DataFrame, cost: str, title: str) -> str:
     axis.scatter(
         front[cost], front["ged_on_success"], s=130, facecolors="none", edgecolors=style.RED, linewidths=1, zorder=2
     )
-    return f"{title}, {COSTS[cost]}: on the front are {', '.join(SHOWN[row].label for row in front.index)}."
+    return f"{title}, {COSTS[cost]}: on the front are {'; '.join(SHOWN[row].label for row in front.index)}."
 
 
 def _area(correctness: float) -> float:

@@ -9,8 +9,11 @@ Correctness is the share of that other class. Drawn from `table1.csv`, beside wh
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
-from figures import style
+from figures import figure, style
 from figures.figure import Drawn
 from figures.results import Results
 
@@ -22,11 +25,11 @@ VARIANTS = ("released", "faithful", "beyond", "control", "search")
 ORDER = [row for variant in VARIANTS for row in style.ROWS if row[1] == variant]
 ONE_WAY = 0.9  # a difference between the classes that is called a collapse in the caption
 CAPTION = (
-    "Correctness per class that the oracle predicts for the input (dots with 95 % intervals, joined by a line), over all "
-    "test graphs (black stroke), and as Table 1 prints it (red ring, at the rows as released). Dashed lines in the "
-    "colours of the classes: the share of test graphs that the oracle puts there. Red, dotted: the class distribution "
-    "that the paper's appendix prints. Rows that stretch from 0 to 1 move every graph one way, whatever it is, and "
-    "their Correctness is the share of a class."
+    "Correctness per class that the oracle predicts for the input (dots with 95 % intervals, joined by a line), over "
+    "all test graphs (black stroke), and as Table 1 prints it (red ring, at the rows as released). Dashed lines in "
+    "the colours of the classes: the share of test graphs that the oracle puts there. Red, dotted: the class "
+    "distribution that the paper's appendix prints. Rows that stretch from 0 to 1 move every graph one way, whatever "
+    "it is, and their Correctness is the share of a class."
 )
 
 
@@ -40,12 +43,17 @@ def draw(results: Results) -> list[Drawn]:
             axis.axvline(prior, color=style.RED, ls=":", lw=0.9, zorder=1)
         if table is not None:
             own = table[table["dataset"] == dataset]
-            absent = [style.ROWS[row].label for row in ORDER if row not in _stored(own) | NOT_DEFINED.get(dataset, set())]
+            absent = [
+                style.ROWS[row].label for row in ORDER if row not in _stored(own) | NOT_DEFINED.get(dataset, set())
+            ]
             missing += [f"{title}: {', '.join(absent)}"] if absent else []
             said += [_panel(axis, own, dataset)]
         _printed(axis, paper[(paper["dataset"] == dataset) & (paper["metric"] == "correctness")])
         names = CLASSES[dataset]
-        axis.set(xlim=(-0.04, 1.04), xlabel=f"Correctness; class 0: {names[0]}, class 1: {names[1]}", title=title)
+        axis.set(xlim=(-0.04, 1.04), xlabel=f"Correctness\n(class 0: {names[0]}, class 1: {names[1]})", title=title)
+        for y in range(1, len(ORDER)):
+            if ORDER[y][1] != ORDER[y - 1][1]:
+                axis.axhline(y - 0.5, color=style.GREY, lw=0.5, zorder=1)
     _rows(axes[0])
     drawing.legend(handles=_handles(), loc="outside lower center", ncols=3, fontsize=6.5)
     source = ", ".join(results.sources) or "no file"
@@ -84,14 +92,12 @@ def _panel(axis: Axes, table: pd.DataFrame, dataset: str) -> str:
         classes = [lines.loc[f"correctness_class_{c}"] for c in (0, 1)]
         axis.plot([at["mean"] for at in classes], [y, y], color=style.GREY, lw=1, zorder=2)
         for at, colour, shift in zip(classes, COLOURS, (-0.12, 0.12), strict=True):
-            axis.errorbar(
-                at["mean"], y + shift, fmt="o", color=colour, ms=4, elinewidth=0.8, zorder=3,
-                xerr=[[at["mean"] - at["ci_low"]], [at["ci_high"] - at["mean"]]],
-            )  # fmt: skip
+            axis.hlines(y + shift, at["ci_low"], at["ci_high"], color=colour, lw=0.8, zorder=3)
+            axis.plot(at["mean"], y + shift, "o", color=colour, ms=4, zorder=3)
         axis.plot(lines.loc["correctness", "mean"], y, "|", color="black", ms=9, mew=1.4, zorder=4)
         if abs(classes[0]["mean"] - classes[1]["mean"]) >= ONE_WAY:
             one_way.append(style.ROWS[row].label)
-    return f"{TITLES[dataset]}: one way go {', '.join(one_way)}." if one_way else ""
+    return f"{TITLES[dataset]}: one way go {'; '.join(one_way)}." if one_way else ""
 
 
 def _printed(axis: Axes, paper: pd.DataFrame) -> None:

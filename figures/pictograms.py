@@ -13,10 +13,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -124,9 +126,10 @@ class Page:
 
     def __post_init__(self) -> None:
         size = (self.width / self.dots_per_inch, self.height / self.dots_per_inch)
-        self.figure: Figure = plt.figure(figsize=size, dpi=self.dots_per_inch, layout="none")
+        self.figure: Figure = plt.figure(figsize=size, dpi=self.dots_per_inch)
+        self.figure.set_layout_engine("none")  # places are given; told at birth, saving would forget it
 
-    def image(self, codes: np.ndarray, left: int, top: int, scale: int) -> plt.Axes:
+    def image(self, codes: np.ndarray, left: int, top: int, scale: int) -> Axes:
         """Codes with `scale` dots per pixel; embedded as they are, neither smoothed nor resampled."""
         height, width = codes.shape[0] * scale, codes.shape[1] * scale
         axes = self.figure.add_axes(
@@ -139,14 +142,14 @@ class Page:
         axes.spines[:].set_visible(False)
         return axes
 
-    def folds(self, axes: plt.Axes, n: int, folds: Sequence[int]) -> None:
+    def folds(self, axes: Axes, n: int, folds: Sequence[int]) -> None:
         """Number the rows of blocks."""
         axes.set_yticks([(i + 0.5) * (n + 1) for i in range(len(folds))], [str(fold) for fold in folds], fontsize=6)
         axes.tick_params(axis="y", length=0, pad=2)
 
-    def text(self, left: float, top: float, text: str, size: float = 7, **how: object) -> None:
+    def text(self, left: float, top: float, text: str, size: float = 7, **how: Any) -> None:
         """Text whose upper left corner is here."""
-        where = {"ha": "left", "va": "top", "fontsize": size, **how}
+        where: dict[str, Any] = {"ha": "left", "va": "top", "fontsize": size, **how}
         self.figure.text(left / self.width, 1 - top / self.height, text, **where)
 
     def legend(self, labels: Mapping[int, str], left: float, top: float, columns: int) -> None:

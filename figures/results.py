@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -47,7 +48,7 @@ class Results:
     def path(self, name: str) -> Path | None:
         """The file of this table, from the first folder where it is complete; None where there is none."""
         candidates = [folder / f"{name}.csv" for folder in self.folders if (folder / f"{name}.csv").is_file()]
-        for path, fallback in zip(candidates, [*candidates[1:], None], strict=True):
+        for path, fallback in zip_longest(candidates, candidates[1:]):
             if fallback is None or _complete(path, fallback, name):
                 return path
         return None

@@ -10,6 +10,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
 COLUMN, PAGE = 3.4, 7.0  # widths of a column and of a page, in inches
 BLUE, ORANGE, GREEN, RED, SKY, PINK, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#777777"
@@ -37,8 +38,8 @@ ROWS = {  # rows of Table 1: circles are faithful, squares released; search is b
     ("rsgg-ce-untrained", "control"): Look("RSGG-CE, untrained", GREY, "h"),
     ("rsgg-ce-uniform", "control"): Look("RSGG-CE, no generator", GREY, "d"),
     ("rsgg-ce-multinomial", "control"): Look("RSGG-CE, untrained, multinomial", GREY, "p"),
-    ("released-untrained", "control"): Look("as released, untrained", GREY, "1"),
-    ("released-uniform", "control"): Look("as released, no generator", GREY, "2"),
+    ("released-untrained", "control"): Look("RSGG-CE released, untrained", GREY, "1"),
+    ("released-uniform", "control"): Look("RSGG-CE released, no generator", GREY, "2"),
     ("obs", "search"): Look("OBS", "black", "^"),
     ("ddbs", "search"): Look("DDBS", "black", "v"),
     ("irand", "search"): Look("iRand", "black", "<"),
@@ -80,8 +81,9 @@ def curve(method: str, variant: str) -> dict[str, Any]:
     look = ROWS[method, variant]
     released = variant == "released" or method.startswith("released")
     return {
-        "label": look.label, "color": look.colour, "marker": look.marker, "linestyle": "--" if released else "-",
-        "markerfacecolor": "white" if released else look.colour, "markersize": 3, "linewidth": 1, "markeredgewidth": 0.7,
+        "label": look.label, "color": look.colour, "marker": look.marker, "markersize": 3,
+        "linestyle": "--" if released else "-", "markerfacecolor": "white" if released else look.colour,
+        "linewidth": 1, "markeredgewidth": 0.7,
     }  # fmt: skip
 
 
@@ -92,16 +94,18 @@ def small_print(figure: Figure, text: str) -> None:
 
 def value_ticks(axis: Axes, values: Sequence[int]) -> None:
     """Ticks at the values of a grid, on a log scale if they span a decade; a label only where there is room for it."""
-    logarithmic = max(values) >= 10 * min(values)
+    logarithmic = axis.get_xscale() == "log" or max(values) >= 10 * min(values)
     place: np.ndarray = np.log(values) if logarithmic else np.array(values, float)
     share = (place - place.min()) / max(float(np.ptp(place)), 1e-9)
-    labelled = [0]
+    width = [0.02 + 0.055 * len(str(value)) for value in values]  # of a label, as a share of half a column
+    labelled, last = [0], len(values) - 1
     for i in range(1, len(values)):
-        if share[i] - share[labelled[-1]] >= 0.13 and (i == len(values) - 1 or 1 - share[i] >= 0.13):
+        clear = [abs(share[i] - share[j]) >= (width[i] + width[j]) / 2 for j in {labelled[-1], last} - {i}]
+        if all(clear):
             labelled.append(i)
     if logarithmic:
         axis.set_xscale("log")
-        axis.minorticks_off()
+        axis.xaxis.set_minor_locator(NullLocator())
     axis.set_xticks(list(values), [str(value) if i in labelled else "" for i, value in enumerate(values)])
 
 

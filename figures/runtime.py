@@ -1,0 +1,220 @@
+"""Efficiency (appendix): runtime at inference as graphs and data sets grow, and what else grows with them.
+
+    python figures/runtime.py [--results results/reference]
+
+Drawn from `runtime.csv` and `runtime_growth.csv`: medians with quartiles over repeated measurements, on log-log axes,
+so that an exponent of growth is a slope. The first figure is the paper's; the second shows training time and memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from figures import figure, style
+from figures.figure import Drawn
+from figures.results import Results, shown
+
+Row = tuple[str, str]
+
+ROWS: tuple[Row, ...] = tuple((m, v) for m in ("rsgg-ce", "cf2") for v in ("faithful", "released"))
+VARIED = {"n_nodes": "nodes n", "n_instances": "instances m"}
+SYMBOL = {"n_nodes": "n", "n_instances": "m"}
+CLAIMED = {"n_nodes": (1, "linear"), "n_instances": (0, "flat")}  # of RSGG-CE, by the paper
+SECONDS = "CPU seconds per explained graph"
+GROWING = {"fit_seconds": "CPU seconds to fit", "memory_mb": "peak memory, MB"}
+DISTURBED = "something else"
+ABOUT = {
+    "runtime": (
+        "Runtime at inference on Tree-Cycles, per explained graph, node encodings included: (a) as graphs grow, with "
+        "20 graphs explained at every n, and (b) as the data set grows, with a tenth of its instances explained. "
+        "Medians with quartiles over repeats, one process and one thread each; both axes are logarithmic. Dotted: "
+        "the slopes that the paper claims for RSGG-CE, linear in n and flat in the number of instances."
+    ),
+    "runtime_fit_memory": (
+        "What runtime at inference leaves out: CPU seconds of training (above) and peak memory, data and training "
+        "included (below), against (left) the number n of nodes and (right) the number of instances. Lines join points "
+        "that were measured on data sets of one size; above 256 nodes there are 60 graphs instead of 500."
+    ),
+}
+
+
+def draw(results: Results) -> list[Drawn]:
+    """Draw runtime, training time and memory against n and the number of instances, from runtime.csv."""
+    table, growth = results.table("runtime"), results.table("runtime_growth")
+    if table is None:
+        table = pd.DataFrame(columns=["vary", "value", "method", "variant", "graphs", "quantity", "median", "note"])
+        absent = ["runtime.csv, which ./reproduce.sh runtime computes"]
+    else:
+        absent = gaps(table)
+    paths = [path for path in (results.path("runtime"), results.path("runtime_growth")) if path is not None]
+    sources = tuple(map(shown, paths))
+    print_ = f"Tree-Cycles, one thread.{_disturbed(table)}\nFrom {sources[0] if sources else 'no file'}."
+    drawn = []
+    for name, paper, picture in (
+        ("runtime", "Figure: Runtime at inference", _inference(table, growth)),
+        ("runtime_fit_memory", "", _fit_and_memory(table)),
+    ):
+        style.small_print(picture, print_)
+        words = " ".join([ABOUT[name], *(seen(growth) if name == "runtime" else ())]) + _disturbed(table)
+        drawn.append(Drawn(name, picture, words, paper, tuple(absent), sources))
+    return drawn
+
+
+# -- Panels --------------------------------------------------------------------------------------------------------
+
+
+def of(table: pd.DataFrame, vary: str, row: Row, quantity: str) -> pd.DataFrame:
+    """The measured points of a row, by the value that is varied."""
+    whose = (table["vary"] == vary) & (table["method"] == row[0]) & (table["variant"] == row[1])
+    return table[whose & (table["quantity"] == quantity)].sort_values("value")
+
+
+def _inference(table: pd.DataFrame, growth: pd.DataFrame | None) -> Figure:
+    drawing, axes = plt.subplot_mosaic(
+        [["n_nodes", "n_instances"], ["legend", "legend"]], figsize=(style.COLUMN, 3.2), height_ratios=(1, 0.5)
+    )
+    for (vary, axis), letter in zip(((vary, axes[vary]) for vary in VARIED), "ab", strict=True):
+        _panel(axis, table, vary, "inference_seconds")
+        _claim(axis, of(table, vary, ("rsgg-ce", "faithful"), "inference_seconds"), vary)
+        axis.set_title(f"({letter}) against {VARIED[vary]}", fontsize=7, loc="left")
+    axes["n_nodes"].set_ylabel(SECONDS, fontsize=6)
+    _same_height([axes[vary] for vary in VARIED])
+    _legend(axes["legend"], table, _exponents(growth, "inference_seconds"))
+    return drawing
+
+
+def _fit_and_memory(table: pd.DataFrame) -> Figure:
+    drawing, axes = plt.subplot_mosaic(
+        [["fn", "fm"], ["mn", "mm"], ["legend", "legend"]], figsize=(style.COLUMN, 4.4), height_ratios=(1, 1, 0.32)
+    )
+    for row, (quantity, label) in zip("fm", GROWING.items(), strict=True):
+        for column, vary in zip("nm", VARIED, strict=True):
+            _panel(axes[row + column], table, vary, quantity)
+        axes[f"{row}n"].set_ylabel(label, fontsize=6)
+        _same_height([axes[f"{row}n"], axes[f"{row}m"]])
+    _legend(axes["legend"], table, {})
+    return drawing
+
+
+def _panel(axis: Axes, table: pd.DataFrame, vary: str, quantity: str) -> None:
+    axis.set_xlabel(VARIED[vary], fontsize=7)
+    values: set[int] = set()
+    for row in ROWS:
+        points = of(table, vary, row, quantity)
+        points = points[points["median"] > 0]  # a log scale has no place for what was too quick to measure
+        values |= {int(value) for value in points["value"]}
+        sizes = points.groupby("graphs") if quantity in GROWING and vary == "n_nodes" else [("", points)]
+        for _, own in sizes:
+            spread = [own["median"] - own["low"], own["high"] - own["median"]] if len(own) else None
+            axis.errorbar(own["value"], own["median"], yerr=spread, elinewidth=0.6, capsize=1.2, **style.curve(*row))
+    axis.tick_params(labelsize=6, which="both")
+    if values:
+        axis.set(xscale="log", yscale="log")
+        style.value_ticks(axis, sorted(values))
+    else:
+        axis.set(xticks=[], yticks=[])
+        axis.text(0.5, 0.5, "not measured yet", ha="center", va="center", color=style.GREY, transform=axis.transAxes)
+
+
+def _claim(axis: Axes, points: pd.DataFrame, vary: str) -> None:
+    """The slope that the paper claims, through the middle of RSGG-CE's own points."""
+    if points.empty:
+        return
+    slope, name = CLAIMED[vary]
+    x = np.array([points["value"].min(), points["value"].max()], float)
+    middle = np.exp(np.log(points[["value", "median"]].to_numpy(float)).mean(0))
+    axis.plot(x, middle[1] * (x / middle[0]) ** slope, ":", color="black", lw=1, zorder=1, label=f"slope {slope}")
+    axis.annotate(
+        f"{name}: slope {slope}", (x[1], middle[1] * (x[1] / middle[0]) ** slope), fontsize=6, ha="right", va="bottom",
+        xytext=(0, 4), textcoords="offset points",
+    )  # fmt: skip
+
+
+def _same_height(axes: Sequence[Axes]) -> None:
+    """One y range for panels that stand side by side."""
+    limits = np.array([axis.get_ylim() for axis in axes if axis.lines])
+    for axis in axes:
+        if len(limits) and axis.lines:
+            axis.set_ylim(limits[:, 0].min(), limits[:, 1].max())
+
+
+def _legend(axis: Axes, table: pd.DataFrame, exponents: Mapping[Row, str]) -> None:
+    axis.axis("off")
+    present = set(zip(table["method"], table["variant"], strict=True))
+    looks = [style.curve(*row) for row in ROWS if row in present]
+    labels = [f"{style.ROWS[row].label}{exponents.get(row, '')}" for row in ROWS if row in present]
+    if looks:
+        handles = [Line2D([], [], **{**look, "label": ""}) for look in looks]
+        title = "growth exponents over the largest decade, 95 % intervals" if exponents else None
+        columns = 1 if exponents else 2
+        legend = axis.legend(handles, labels, loc="center", fontsize=6, title=title, title_fontsize=6, ncols=columns)
+        legend.set_in_layout(False)
+
+
+# -- Words ---------------------------------------------------------------------------------------------------------
+
+
+def _exponents(growth: pd.DataFrame | None, quantity: str) -> dict[Row, str]:
+    """Per row: ": n^1.02 [0.95, 1.10], m^0.01 [-0.03, 0.05]"."""
+    said: dict[Row, list[str]] = {}
+    if growth is None:
+        return {}
+    for line in growth[growth["quantity"] == quantity].to_dict("records"):
+        interval = "" if pd.isna(line["ci_low"]) else f" [{line['ci_low']:.2f}, {line['ci_high']:.2f}]"
+        power = f"${SYMBOL[line['vary']]}^{{{line['exponent']:.2f}}}${interval}"
+        said.setdefault((line["method"], line["variant"]), []).append(power)
+    return {row: ": " + ", ".join(parts) for row, parts in said.items()}
+
+
+def seen(growth: pd.DataFrame | None) -> list[str]:
+    """The fitted exponents of RSGG-CE beside the paper's, in words."""
+    if growth is None:
+        return []
+    said = []
+    for vary, (claimed, name) in CLAIMED.items():
+        whose = (growth["vary"] == vary) & (growth["method"] == "rsgg-ce")
+        for line in growth[whose & (growth["quantity"] == "inference_seconds")].to_dict("records"):
+            label = style.ROWS[line["method"], line["variant"]].label
+            if pd.isna(line["ci_low"]):
+                fits = "; too few points for an interval"
+            else:
+                inside = line["ci_low"] <= claimed <= line["ci_high"]
+                fits = f" (95 % interval {line['ci_low']:.2f} to {line['ci_high']:.2f}), "
+                fits += f"which {'agrees' if inside else 'does not agree'} with “{name}”"
+            said.append(f"{label} grows with exponent {line['exponent']:.2f} in {SYMBOL[vary]}{fits}.")
+    return said
+
+
+def _disturbed(table: pd.DataFrame) -> str:
+    """A warning where other work was running: such times are not to be trusted."""
+    notes = table[table["note"].astype(str).str.contains(DISTURBED)]
+    points = notes.groupby(["vary", "value", "method", "variant"]).ngroups
+    return f" At {points} points other work kept the machine busy." if points else ""
+
+
+def gaps(table: pd.DataFrame) -> list[str]:
+    """Rows that were not measured, points that failed, and points that only other rows have."""
+    said = []
+    for vary in VARIED:
+        values = {row: set(of(table, vary, row, "inference_seconds")["value"]) for row in ROWS}
+        common = {v for v in set().union(*values.values()) if sum(v in own for own in values.values()) > 1}
+        if not common:
+            said.append(f"all against {VARIED[vary]}")
+            continue
+        for row, own in values.items():
+            lacking = sorted(common - own)
+            what = f" at {', '.join(map(str, lacking))}" if own else ""
+            said += [f"{style.ROWS[row].label} against {VARIED[vary]}{what}"] * bool(lacking)
+    failed = table[table["quantity"] == "failed"]
+    return said + [f"{f.method} ({f.variant}) failed at {f.vary} = {f.value}" for f in failed.itertuples()]
+
+
+if __name__ == "__main__":
+    figure.script("runtime", draw)

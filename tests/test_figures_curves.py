@@ -1,0 +1,275 @@
+"""Curves and tables: what is drawn are the stored numbers; what is not stored is named, and nothing stops for it."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+
+from figures import ablation, convergence, figure, runtime, style, tables
+from figures.results import PAPER, REFERENCE, Results
+
+
+@pytest.fixture(autouse=True)
+def _drawing() -> object:
+    style.use()
+    yield
+    plt.close("all")
+
+
+def panel(drawing: plt.Figure, label: str) -> Axes:
+    return next(axis for axis in drawing.axes if axis.get_label() == label)
+
+
+def points(axis: Axes, label: str) -> list[tuple[float, float]]:
+    """What an axis draws under a label, of error bars the line."""
+    handles, labels = axis.get_legend_handles_labels()
+    handle = handles[labels.index(label)]
+    line = handle.lines[0] if hasattr(handle, "lines") else handle
+    return list(zip(np.asarray(line.get_xdata(), float), np.asarray(line.get_ydata(), float), strict=True))
+
+
+# -- Ablations -----------------------------------------------------------------------------------------------------
+
+
+def ablation_table() -> pd.DataFrame:
+    """RSGG-CE at two of the eleven cycle sizes, as released ten folds but one, and the prediction."""
+    rows = [
+        (value, *row, metric, mean, 0.1, folds)
+        for row, folds in ((("rsgg-ce", "faithful"), 10), (("rsgg-ce", "released"), 9))
+        for value, ged, correct in ((3, 4.5, 0.8), (28, 2.5, 0.9))
+        for metric, mean in (("ged", ged), ("correctness", correct))
+    ]
+    rows += [
+        (value, "uniform-sampler", how, metric, mean, 0.0, 0)
+        for value in (3, 28)
+        for how, metric, mean in (("closed form", "correctness", 0.85), ("monte carlo", "ged", 40.0))
+    ]
+    table = pd.DataFrame(rows, columns=["value", "method", "variant", "metric", "mean", "se", "folds"])
+    return table.assign(ci_low=table["mean"] - 0.1, ci_high=table["mean"] + 0.1)
+
+
+def test_ablation_draws_the_stored_means_and_says_what_is_missing(tmp_path: Path) -> None:
+    ablation_table().to_csv(tmp_path / "ablation_cycle_size.csv", index=False)
+    drawn = {one.name: one for one in ablation.draw(Results.of(tmp_path))}
+    assert set(drawn) == {f"ablation_{vary}" for vary in ("cycle_size", "n_cycles", "n_nodes", "n_instances")}
+    one = drawn["ablation_cycle_size"]
+    assert points(panel(one.figure, "a"), "RSGG-CE") == [(3, 4.5), (28, 2.5)]
+    assert points(panel(one.figure, "b"), "RSGG-CE, as released") == [(3, 0.8), (28, 0.9)]
+    assert points(panel(one.figure, "d"), ablation.PREDICTED) == [(3, 0.85), (28, 0.85)]
+    assert "CF²" not in panel(one.figure, "a").get_legend_handles_labels()[1]
+    assert any(gap.startswith("all but") and "3, 5, 8" in gap for gap in one.missing)
+    assert "folds: fewer than ten at 2 of 88 points" in one.missing
+    assert "RSGG-CE: from 3 to 28, Correctness goes from 0.80 to 0.90 and GED from 4.5 to 2.5." in one.caption
+    assert "up to 0.05 away" in one.caption and "the trend is" not in one.caption, "two points are no trend"
+    assert one.sources == (str(tmp_path / "ablation_cycle_size.csv"),)
+    assert "ablation --vary n_nodes" in drawn["ablation_n_nodes"].missing[0]
+
+
+def test_a_row_that_lacks_nothing_is_not_named() -> None:
+    table = ablation_table()
+    said = ablation.gaps(table, [3, 28])
+    assert not any(
+        "RSGG-CE, as released" in gap or "/ RSGG-CE /" in gap for gap in said if not gap.startswith("all but")
+    )
+    assert ablation.gaps(table.iloc[:0], [3]) == ["all curves at 3"]
+
+
+def test_tick_labels_leave_each_other_room() -> None:
+    for values in ((28, 32, 48, 64, 128, 256, 512), (100, 250, 500, 1000, 2000, 4000, 8000), (3, 4, 8, 28)):
+        _, axis = plt.subplots()
+        style.value_ticks(axis, values)
+        assert list(axis.get_xticks()) == list(values)
+        labels = [text.get_text() for text in axis.get_xticklabels()]
+        assert labels[0] == str(values[0]) and labels[-1] == str(values[-1])
+        assert axis.get_xscale() == ("log" if values[-1] / values[0] >= 10 else "linear")
+    assert labels == ["3", "", "8", "28"], "3 and 4 are too near each other"
+
+
+# -- Runtime -------------------------------------------------------------------------------------------------------
+
+
+def runtime_tables(folder: Path) -> None:
+    """Times that grow as n and are flat in the number of instances; CF² as released at two points only."""
+    lines = []
+    for vary, values in (("n_nodes", (32, 64, 512)), ("n_instances", (100, 1000, 8000))):
+        for method, variant in runtime.ROWS:
+            for value in values[:2] if (method, variant) == ("cf2", "released") else values:
+                seconds = value * 1e-3 if vary == "n_nodes" else 0.5
+                for quantity, median in (("inference_seconds", seconds), ("fit_seconds", 3.0), ("memory_mb", 50.0)):
+                    about = {"vary": vary, "value": value, "method": method, "variant": variant, "note": ""}
+                    spread = {"median": median, "low": 0.9 * median, "high": 1.2 * median}
+                    lines.append({**about, **spread, "graphs": 60 if value == 512 else 500, "quantity": quantity})
+    lines[0]["note"] = "something else kept 1.0 cores busy meanwhile"
+    pd.DataFrame(lines).to_csv(folder / "runtime.csv", index=False)
+    growth = {"vary": "n_nodes", "method": "rsgg-ce", "variant": "faithful", "quantity": "inference_seconds"}
+    fitted = {"exponent": 1.5, "ci_low": 1.2, "ci_high": 1.8}
+    pd.DataFrame([{**growth, **fitted}]).to_csv(folder / "runtime_growth.csv", index=False)
+
+
+def test_runtime_is_drawn_with_the_paper_s_slopes_and_the_fitted_exponents(tmp_path: Path) -> None:
+    runtime_tables(tmp_path)
+    inference, fit_and_memory = runtime.draw(Results.of(tmp_path))
+    nodes, instances = (panel(inference.figure, vary) for vary in ("n_nodes", "n_instances"))
+    assert points(nodes, "RSGG-CE") == [(32, 0.032), (64, 0.064), (512, 0.512)]
+    slopes = []
+    for axis, label in ((nodes, "slope 1"), (instances, "slope 0")):
+        (x0, y0), (x1, y1) = points(axis, label)
+        slopes.append(np.log(y1 / y0) / np.log(x1 / x0))
+    assert np.allclose(slopes, [1, 0]) and nodes.get_yscale() == nodes.get_xscale() == "log"
+    legend = [text.get_text() for text in panel(inference.figure, "legend").get_legend().get_texts()]
+    assert "RSGG-CE: $n^{1.50}$ [1.20, 1.80]" in legend
+    assert "exponent 1.50 in n (95 % interval 1.20 to 1.80), which does not agree with “linear”" in inference.caption
+    assert "CF², as released against nodes n at 512" in inference.missing
+    assert "At 1 points other work" in inference.caption
+    assert points(panel(fit_and_memory.figure, "fn"), "RSGG-CE") == [(512, 3.0)], "60 graphs are a line of their own"
+
+
+# -- Convergence ---------------------------------------------------------------------------------------------------
+
+
+def test_losses_are_drawn_with_the_deviation_between_seeds(tmp_path: Path) -> None:
+    about = {"dataset": "tree-cycles", "method": "rsgg-ce", "variant": "faithful", "class": 1, "seeds": 4}
+    curve = [
+        {**about, "epoch": epoch, "metric": metric, "mean": mean, "se": 0.05}
+        for metric, mean in (("discriminator_loss", 0.6), ("generator_loss", 0.4))
+        for epoch in (2, 7)
+    ]
+    pd.DataFrame(curve).to_csv(tmp_path / "convergence.csv", index=False)
+    check = {**about, "check": "discriminator_decreases", "limit": -0.51}
+    pd.DataFrame([{**check, "passed": passed} for passed in ("yes", "no", "no")]).to_csv(
+        tmp_path / "convergence_checks.csv", index=False
+    )
+    losses, asd, samples = convergence.draw(Results.of(tmp_path))
+    tree, cyclic = losses.figure.axes[:2]
+    assert points(cyclic, "loss of 𝔻") == [(2, 0.6), (7, 0.6)] and points(cyclic, "loss of 𝔾") == [(2, 0.4), (7, 0.4)]
+    assert not tree.collections, "nothing is stored of that class"
+    heights = cyclic.collections[0].get_paths()[0].vertices[:, 1]
+    assert np.isclose(heights.max(), 0.7) and np.isclose(heights.min(), 0.5), "0.05 · √4 up and down"
+    assert "𝔻's loss keeps falling in 1 of 3" in losses.caption
+    assert "Tree-Cycles, RSGG-CE, as released" in losses.missing and "ASD, RSGG-CE" in asd.missing
+    assert samples.missing
+
+
+# -- Nothing stored ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("module", [ablation, runtime, convergence])
+def test_without_results_a_figure_says_so(module: object, tmp_path: Path) -> None:
+    for one in module.draw(Results.of(tmp_path)):  # type: ignore[attr-defined]
+        assert any(".csv, which ./reproduce.sh" in gap for gap in one.missing)
+        figure.note_missing(one.figure, one.missing)
+        one.figure.canvas.draw()
+        box = one.figure.texts[-1].get_window_extent()
+        assert box.x0 >= 0 and box.x1 <= one.figure.bbox.width, "what is missing is told inside the picture"
+
+
+def test_without_results_tables_hold_what_the_paper_prints(tmp_path: Path) -> None:
+    results = Results.of(tmp_path)
+    assert "./reproduce.sh table1 computes it" in tables.table1(results)["md"]
+    assert "| # of instances | 500 | not measured yet | 101 | not measured yet |" in tables.datasets(results)["md"]
+    texts = tables.hyperparameters(results)
+    assert "| epochs | {50, 100, ..., 500} | 500 | not searched yet | not searched yet |" in texts["md"]
+    assert r"\{50, 100, ..., 500\} & 500 & not searched yet" in texts["tex"]
+    (tmp_path / "hyperparameters.csv").write_text("\n")
+    assert tables.hyperparameters(results) == texts, "a search that has no trial yet"
+
+
+# -- Tables --------------------------------------------------------------------------------------------------------
+
+
+class Reader(HTMLParser):
+    """Cells of a table as a browser sees them: tag, title and text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.rows: list[list[tuple[str, str, str]]] = []
+        self.scopes: set[str] = set()
+        self.open: list[str] = []
+        self.feed(text)
+        assert not self.open, f"never closed: {self.open}"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.open.append(tag)
+        said = {name: value or "" for name, value in attrs}
+        assert tag != "script" and not any(name.startswith("on") for name in said)
+        self.scopes.add(said.get("scope", ""))
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append((tag, said.get("title", ""), ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "tr" in self.open and self.rows[-1]:
+            tag, title, text = self.rows[-1][-1]
+            self.rows[-1][-1] = tag, title, text + data
+
+
+def test_table1_as_html_has_the_stored_numbers() -> None:
+    texts = tables.table1(Results.of(REFERENCE))
+    page = Reader(texts["html"])
+    assert {"col", "row", "rowgroup"} <= page.scopes
+    stored = pd.read_csv(REFERENCE / "table1.csv").set_index(["dataset", "method", "variant", "metric"])
+    heads = [text for _, _, text in page.rows[0]]
+    ged = heads.index("GED ↓")
+    start = next(i for i, row in enumerate(page.rows) if row[0][2] == "ASD")
+    rows = {(row[0][2], row[1][2]): row for row in page.rows[start + 1 :] if len(row) > 1}
+    ours = stored.loc[("asd", "rsgg-ce", "released", "ged")]
+    tag, title, text = rows["RSGG-CE, released", "as released"][ged]
+    assert tag == "td" and text.startswith(f"{ours['mean']:.6g}") and text.endswith("✓")
+    assert title.startswith(f"95 % interval {ours['ci_low']:.6g} to {ours['ci_high']:.6g}. Reproduced: ")
+    assert rows["RSGG-CE", "printed"][ged][2] == "234.853"
+    assert all(len(row) in (1, len(heads)) for row in page.rows)
+
+
+def test_table1_made_from_its_csv_is_what_the_experiment_wrote(tmp_path: Path) -> None:
+    (tmp_path / "table1.csv").write_bytes((REFERENCE / "table1.csv").read_bytes())
+    texts = tables.table1(Results.of(tmp_path))
+    assert texts["csv"] == (REFERENCE / "table1.csv").read_text(encoding="utf-8")
+    written, again = (
+        [float(number) for number in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", text)]
+        for text in ((REFERENCE / "table1.md").read_text(encoding="utf-8"), texts["md"])
+    )
+    assert len(written) == len(again) > 1000
+    assert np.allclose(written, again, rtol=1e-5, atol=1e-3), "the CSV has six digits"
+    for kind in ("md", "tex"):
+        beside = (REFERENCE / f"table1.{kind}").read_text(encoding="utf-8")
+        assert tables.table1(Results.of(REFERENCE))[kind] == beside, "all digits, where they are stored"
+
+
+def test_datasets_and_hyperparameters_mark_and_escape(tmp_path: Path) -> None:
+    (tmp_path / "datasets.csv").write_text(
+        "dataset,quantity,paper,measured,verdict,note,place\ntree-cycles,Max # of cycles,3,2,differs,a < b & c,text\n"
+    )
+    texts = tables.datasets(Results.of(tmp_path))
+    page = Reader(texts["html"])
+    assert page.rows[1][2] == ("td", "a < b & c", "2 ≠") and page.rows[1][3][2] == ""
+    assert r"Max \# of cycles & 3 & 2$^\mathrm{d}$" in texts["tex"]
+    searched = {
+        "method": "cf2", "variant": "faithful", "dataset": "tree-cycles", "space": "paper", "hyperparameter": "factual",
+        "symbol": "α", "search_space": "{0.5, 0.6, ..., 1}", "paper": "0.7", "nested": "0.5", "paper_protocol": "0.6",
+        "importance": "0.31", "note": "",
+    }  # fmt: skip
+    pd.DataFrame([searched]).to_csv(tmp_path / "hyperparameters.csv", index=False)
+    texts = tables.hyperparameters(Results.of(tmp_path))
+    assert "| α | {0.5, 0.6, ..., 1} | 0.7 | 0.5 | 0.6 | 0.31 |  |" in texts["md"]
+    assert r"$\alpha$ & \{0.5, 0.6, ..., 1\} & 0.7 & 0.5 & 0.6 & 0.31" in texts["tex"]
+    assert "As its paper defines it, on Tree-Cycles" in texts["html"]
+    printed = pd.read_csv(PAPER / "hyperparameters.csv", dtype=str)
+    assert texts["md"].count(tables.NOT_SEARCHED) == 2 * (1 + (printed["method"] != "cf2").sum()), "MEG: one line"
+    Reader(texts["html"])
+
+
+def test_every_table_is_written_in_every_format(tmp_path: Path) -> None:
+    written = {path.name for path in tables.write(Results.of(tmp_path), tmp_path)}
+    assert written == {f"{name}.{kind}" for name in tables.TABLES for kind in ("html", "md", "tex")}
+    assert (tmp_path / "tables" / "table1.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")

@@ -1,0 +1,130 @@
+"""The pictures of counterfactuals, as arrays: every pixel says what the ledger says, and what is missing is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from figures import consensus, difference, edge_scores, method, pictograms, qualitative, style
+from figures.figure import save_all
+from figures.results import Results
+
+N = 4
+PATH = np.array([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]], dtype=np.uint8)  # 0-1-2-3
+
+
+def ledger(*rows: tuple[int, int, list[int], bool]) -> pd.DataFrame:
+    """Rows of (fold, instance, edits, does the class change?)."""
+    frame = pd.DataFrame(rows, columns=["fold", "instance", "edits", "changes"])
+    return frame.assign(found=True, predicted=0, predicted_cf=frame.pop("changes").astype(int), n_nodes=N)
+
+
+def test_a_pixel_is_kept_removed_added_or_neither() -> None:
+    codes = pictograms.block(PATH, [0 * N + 1, 0 * N + 3, 2 * N + 2])  # removes 0-1, adds 0-3 and a loop at 2
+    assert codes.tolist() == [[0, 2, 0, 3], [2, 0, 1, 0], [0, 1, 3, 1], [3, 0, 1, 0]]
+
+
+def test_folds_are_rows_and_graphs_columns_in_the_order_of_their_numbers() -> None:
+    rows = ledger((1, 7, [3], True), (0, 5, [1], True), (0, 2, [3], False))
+    image = pictograms.pixels({2: PATH, 5: PATH, 7: PATH}, rows)
+    assert image.shape == (2 * (N + 1) + 1, 2 * (N + 1) + 1)
+    lines = [0, N + 1, 2 * (N + 1)]
+    assert (image[lines] == pictograms.LINE).all() and (image[:, lines] == pictograms.LINE).all()
+    inner = [slice(1, 1 + N), slice(2 + N, 2 + 2 * N)]
+    assert (image[inner[0], inner[0]] == 0).all(), "graph 2: the class did not change"
+    assert (image[inner[0], inner[1]] == pictograms.block(PATH, [1])).all(), "graph 5"
+    assert (image[inner[1], inner[0]] == pictograms.block(PATH, [3])).all(), "graph 7, of fold 1"
+    assert (image[inner[1], inner[1]] == pictograms.LINE).all(), "fold 1 has one graph"
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.sampled_from([u * N + v for u in range(N) for v in range(u, N)]), unique=True))
+def test_pixels_count_what_the_ledger_counts(edits: list[int]) -> None:
+    image = pictograms.pixels({0: PATH}, ledger((0, 0, edits, True)))
+    edges = {(0, 1), (1, 2), (2, 3)}
+    edited = {divmod(edit, N) for edit in edits}
+    expected = {
+        pictograms.KEPT: 2 * len(edges - edited),
+        pictograms.REMOVED: 2 * len(edges & edited),
+        pictograms.ADDED: sum(1 if u == v else 2 for u, v in edited - edges),  # a loop is one pixel
+    }
+    assert {code: int((image == code).sum()) for code in expected} == expected
+
+
+def test_every_pixel_has_a_whole_number_of_dots() -> None:
+    page = pictograms.Page(300, 200, 100, pictograms.PALETTES[""])
+    axes = page.image(np.eye(10, dtype=np.uint8), 20, 30, 7)
+    page.figure.canvas.draw()
+    box = axes.get_window_extent()
+    assert (box.width, box.height) == pytest.approx((70, 70)) and box.x0 == pytest.approx(20)
+    drawn = np.asarray(page.figure.canvas.buffer_rgba())[30:100, 20:90, 0]
+    assert (drawn == np.kron(255 * (1 - np.eye(10)), np.ones((7, 7)))).all()
+
+
+def test_difference_of_two_counterfactuals() -> None:
+    both = difference.block(PATH, [3], [1])  # CLEAR adds 0-3, RSGG-CE removes 0-1
+    assert both.tolist() == [[0, 2, 0, 2], [2, 0, 1, 0], [0, 1, 0, 1], [2, 0, 1, 0]]
+    assert (difference.block(PATH, [3], None) == difference.CLEAR_ONLY).all()
+    assert (difference.block(PATH, None, [3]) == difference.RSGG_ONLY).all()
+    assert (difference.block(PATH, None, None) == difference.NEITHER).all()
+
+
+def test_difference_chooses_five_graphs_of_five_folds_and_always_the_same() -> None:
+    rows = ledger(*((i % 10, i, [], True) for i in range(100)))
+    graphs = difference.chosen(rows, "asd")
+    assert graphs == difference.chosen(rows, "asd") != difference.chosen(rows, "tree-cycles")
+    assert len(graphs) == 5 and all(len(set(own)) == 5 for own in graphs.values())
+    assert all(i % 10 == fold for fold, own in graphs.items() for i in own)
+
+
+def test_the_graph_that_most_methods_explain_is_shown() -> None:
+    one = ledger((0, 1, [1], True), (0, 2, [1], True), (0, 3, [1], True))
+    two = ledger((0, 1, [1], False), (0, 2, [1], True), (0, 3, [1], True))
+    assert qualitative.chosen({("a", "faithful"): one, ("b", "faithful"): two}) == {0: 2}
+    assert qualitative.chosen({}) == {}
+
+
+def test_edges_on_cycles_and_scores() -> None:
+    triangle = PATH.copy()
+    triangle[1, 3] = triangle[3, 1] = 1
+    assert method.cycle_edges(triangle) == {(1, 2), (1, 3), (2, 3)} and not method.cycle_edges(PATH)
+    matrix = method.scores(pd.Series({"n_nodes": 3, "scores": [0, 51, 255]}))
+    assert matrix.tolist() == [[0, 0, 0.2], [0, 0, 1], [0.2, 1, 0]]
+    assert edge_scores.most_cyclic([5, 4, 9], {4: PATH, 5: triangle, 9: triangle}) == 5
+    assert edge_scores.most_cyclic([4], {4: PATH}) is None
+
+
+def test_shares_and_agreement() -> None:
+    edits = [[1, 6], [1], [1, 11]]
+    share = consensus.shares(edits, N)
+    assert (
+        share[0, 1] == 1 and share[1, 2] == share[2, 3] == pytest.approx(1 / 3) and share.sum() == pytest.approx(5 / 3)
+    )
+    assert consensus.agreement(edits) == pytest.approx((1 / 2 + 1 / 3 + 1 / 2) / 3)
+    methods = {"a": ledger((0, 0, [1], True), (0, 1, [6], True)), "b": ledger((0, 0, [1], True), (0, 1, [6], False))}
+    assert consensus.over_methods(methods, 0)[0, 1] == pytest.approx((0.5 + 1) / 2), "a method is a vote"
+
+
+MODULES = (pictograms, difference, qualitative, method, edge_scores, consensus)
+
+
+def test_with_nothing_stored_figures_are_drawn_and_say_what_is_missing(tmp_path: Path) -> None:
+    """And with one traced graph, whose input is not known, too."""
+    row = {"cell": "", "dataset": "tree-cycles", "method": "rsgg-ce", "variant": "faithful", "fold": 0, "instance": 3}
+    trace = row | {"n_nodes": N, "scores": [9] * 6, "removed": [1], "checked": [], "calls": 2, "found": True}
+    pd.DataFrame([trace]).to_parquet(tmp_path / "traces.parquet")
+    results = Results.of(tmp_path)
+    style.use()
+    drawn = [one for module in MODULES for one in module.draw(results)]
+    assert len({one.name for one in drawn}) == len(drawn) == 8 + 2 + 2 + 1 + 1 + 2
+    for one in drawn:
+        assert one.missing and one.caption.endswith("."), one.name
+        plt.close(one.figure)
+    (entry,) = save_all(["method"], [lambda _: method.draw(results)], results, tmp_path / "out")
+    assert "./reproduce.sh traces" in entry.missing[0] and (tmp_path / "out" / "method.pdf").is_file()
