@@ -27,6 +27,7 @@ from benchmarks.options import (
     RunOptions,
     RuntimeOptions,
     TraceOptions,
+    available_cores,
 )
 
 app = typer.Typer(
@@ -161,6 +162,24 @@ def show(
     from benchmarks.show import show as show_stored
 
     show_stored(what, out)
+
+
+@command("Draw every figure and table of the paper, and more, from stored results.", "figures")
+def figures(
+    results: Annotated[Path | None, typer.Option(help="Folder of results; else local, else reference.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the figures.")] = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Worker processes.")] = available_cores(),
+) -> None:
+    from figures.gallery import draw_all
+    from figures.results import Results
+    from figures.tables import write as write_tables
+
+    folder = out or (results or RESULTS / "local") / "figures"
+    for entry in draw_all(Results.of(results), folder, jobs):
+        gaps = f" (missing: {'; '.join(entry.missing)})" if entry.missing else ""
+        print(f"{entry.name}.pdf, .png{gaps}")
+    tables = list(write_tables(Results.of(results), folder))
+    print(f"All of them, and {len(tables)} files of tables, are in {folder}.")
 
 
 @command("All stored results on one web page that needs no network, with an explorer of single graphs.", "report")

@@ -193,7 +193,8 @@ def run(options: TraceOptions) -> int:
                 said = compare(cell, drawn, stores)
                 add(out / "candidates.parquet", CANDIDATES, drawn)
                 add(out / "traces.parquet", TRACES, traces)  # last: it is what makes the cell count as traced
-                print(f"{cell.title}: {len(traces)} graphs traced, {int(traces['found'].sum())} explained; {said}.")
+                explained = int(traces["found"].sum())
+                print(f"{cell.title}: {len(traces)} graphs traced, {explained} explained; {said}.", flush=True)
     except KeyboardInterrupt:
         stored = sum(is_stored(cell, options.candidates, out) for cell in wanted)
         print(

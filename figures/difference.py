@@ -76,7 +76,7 @@ def draw(results: Results) -> list[Drawn]:
 
 def _drawn(results: Results, variant: str) -> Drawn:
     dpi = 400
-    page = Page(round(style.PAGE * dpi), 1620, dpi, COLOURS)
+    page = Page(round(style.PAGE * dpi), 1680, dpi, COLOURS)
     page.text(70, 25, f"RSGG-CE and CLEAR, each {VARIANTS[variant]}", 8)
     missing, seen, sources = [], [], []
     for i, (dataset, title) in enumerate(DATASETS.items()):
@@ -89,7 +89,7 @@ def _drawn(results: Results, variant: str) -> Drawn:
         else:
             missing.append(f"CLEAR or RSGG-CE ({variant}) on {title}")
     page.legend(LEGEND, 70, 1390, 2)
-    page.text(70, 1505, f"Rows: folds. {' '.join(sources)}", 6, color=style.GREY)
+    page.text(70, 1505, "Rows: folds. " + "\n".join(sources), 6, color=style.GREY)
     return Drawn(
         f"difference_{variant}",
         page.figure,

@@ -170,7 +170,7 @@ def pack(ledgers: Ledgers) -> bytes:
         for instance in instances:
             body += _sorted_list(_numbers(row.at[instance, "edits"], n) if instance in row.index else [])
     for trace in ledgers.traces.to_dict("records"):
-        body += bytes(bytearray(trace["scores"]))
+        body += np.asarray(trace["scores"], dtype=np.uint8).tobytes()
         body += _sorted_list(_numbers(trace["removed"], n))
         body += _list(_numbers(trace["checked"], n))
     return struct.pack("<I", len(header)) + header + bytes(body)

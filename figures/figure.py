@@ -67,23 +67,25 @@ def note_missing(figure: Figure, missing: Sequence[str]) -> None:
         figure.text(0.5, 0.005, "\n".join(lines), ha="center", va="bottom", fontsize=6, color=style.RED)
 
 
-def save_all(modules: Sequence[str], draws: Sequence[Draw], results: Results, out: Path) -> list[Entry]:
-    """Draw and save; figures.json keeps what it says of other figures."""
+def saved(module: str, draw: Draw, results: Results, out: Path) -> list[Entry]:
+    """Draw and save the figures of one module."""
     style.use()
-    entries = []
-    for module, draw in zip(modules, draws, strict=True):
-        own = Results(results.folders)
-        for drawn in draw(own):
-            note_missing(drawn.figure, drawn.missing)
-            style.save(drawn.figure, out, drawn.name)
-            plt.close(drawn.figure)
-            command = f"python figures/{module}.py"
-            sources = drawn.sources or own.sources
-            entries.append(Entry(drawn.name, drawn.caption, drawn.paper, command, sources, drawn.missing))
-    known = {entry["name"]: entry for entry in read_entries(out)}
+    own, entries = Results(results.folders), []
+    for drawn in draw(own):
+        note_missing(drawn.figure, drawn.missing)
+        style.save(drawn.figure, out, drawn.name)
+        plt.close(drawn.figure)
+        sources = drawn.sources or own.sources
+        command = f"python figures/{module}.py"
+        entries.append(Entry(drawn.name, drawn.caption, drawn.paper, command, sources, drawn.missing))
+    return entries
+
+
+def record(entries: Sequence[Entry], out: Path) -> None:
+    """Enter figures into figures.json, which keeps what it says of others."""
+    known = {str(entry["name"]): entry for entry in read_entries(out)}
     known |= {entry.name: asdict(entry) for entry in entries}
     write_text(out / "figures.json", json.dumps(list(known.values()), indent=1, ensure_ascii=False) + "\n")
-    return entries
 
 
 def read_entries(out: Path) -> list[dict[str, object]]:
@@ -102,7 +104,9 @@ def script(module: str, draw: Draw) -> None:
         out: Annotated[Path | None, typer.Option(help="Folder for the figures.")] = None,
     ) -> None:
         folder = out or (results or LOCAL) / "figures"
-        for entry in save_all([module], [draw], Results.of(results), folder):
+        entries = saved(module, draw, Results.of(results), folder)
+        record(entries, folder)
+        for entry in entries:
             typer.echo(f"{shown(folder / entry.name)}.pdf, .png")
             for sentence in entry.missing:
                 typer.echo(f"  missing: {sentence}", err=True)

@@ -40,7 +40,7 @@ def stored(results: Results, name: str, dataset: str) -> tuple[pd.DataFrame, Pat
             table = pd.read_parquet(path)
             table = table[table["dataset"] == dataset]
             if len(table):
-                results.used.append(path)
+                results.used += [path] if path not in results.used else []
                 return table, path
     return pd.DataFrame(), None
 

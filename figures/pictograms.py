@@ -22,6 +22,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.transforms import Bbox, ScaledTranslation, Transform
 
 from figures import figure as drawing
 from figures import style
@@ -108,8 +109,9 @@ class Panel:
 
     @property
     def means(self) -> str:
-        removed, added, kept = (f"{self.counts[code]:.3g}" for code in (REMOVED, ADDED, KEPT))
-        return f"on average {removed} removed, {added} added, {kept} kept"
+        means = (self.counts[code] for code in (REMOVED, ADDED, KEPT))
+        removed, added, kept = (f"{mean:.0f}" if mean >= 100 else f"{mean:.1f}" for mean in means)
+        return f"mean {removed} removed, {added} added, {kept} kept"
 
 
 # -- Pages ---------------------------------------------------------------------------------------------------------
@@ -117,7 +119,10 @@ class Panel:
 
 @dataclass
 class Page:
-    """A figure measured in its own dots, so that every pixel of an image is a whole number of dots."""
+    """A figure measured in its own dots from its upper left corner: every pixel of an image is a whole number of dots.
+
+    It may grow at its lower end afterwards (`note_missing`); nothing moves then.
+    """
 
     width: int
     height: int
@@ -132,9 +137,13 @@ class Page:
     def image(self, codes: np.ndarray, left: int, top: int, scale: int) -> Axes:
         """Codes with `scale` dots per pixel; embedded as they are, neither smoothed nor resampled."""
         height, width = codes.shape[0] * scale, codes.shape[1] * scale
-        axes = self.figure.add_axes(
-            (left / self.width, 1 - (top + height) / self.height, width / self.width, height / self.height)
-        )
+        axes = self.figure.add_axes((0, 0, 1, 1))
+
+        def place(_: object, renderer: object) -> Bbox:
+            across, down = self.figure.get_size_inches() * self.dots_per_inch
+            return Bbox.from_bounds(left / across, round(down - top - height) / down, width / across, height / down)
+
+        axes.set_axes_locator(place)
         colours = ListedColormap(list(self.colours))
         axes.imshow(codes, cmap=colours, vmin=0, vmax=LINE, interpolation="none", aspect="auto")
         axes.set(xticks=[], yticks=[])
@@ -150,7 +159,12 @@ class Page:
     def text(self, left: float, top: float, text: str, size: float = 7, **how: Any) -> None:
         """Text whose upper left corner is here."""
         where: dict[str, Any] = {"ha": "left", "va": "top", "fontsize": size, **how}
-        self.figure.text(left / self.width, 1 - top / self.height, text, **where)
+        self.figure.text(0, 1, text, transform=self._from_corner(left, top), **where)
+
+    def _from_corner(self, left: float, top: float) -> Transform:
+        """What takes the upper left corner of the figure to this place."""
+        inches = left / self.dots_per_inch, -top / self.dots_per_inch
+        return self.figure.transFigure + ScaledTranslation(*inches, self.figure.dpi_scale_trans)
 
     def legend(self, labels: Mapping[int, str], left: float, top: float, columns: int) -> None:
         patches = [
@@ -159,7 +173,7 @@ class Page:
         ]
         self.figure.legend(
             handles=patches, ncols=columns, loc="upper left", borderpad=0, borderaxespad=0, fontsize=6.5,
-            bbox_to_anchor=(left / self.width, 1 - top / self.height), handlelength=1.2, columnspacing=1.2,
+            bbox_to_anchor=(0, 1), bbox_transform=self._from_corner(left, top), handlelength=1.2, columnspacing=1.2,
         )  # fmt: skip
 
 

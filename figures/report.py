@@ -282,7 +282,7 @@ def _statements(table: pd.DataFrame | None, details: dict[str, str]) -> list[dic
     """Lines of findings.csv or claims.csv: the statement, its verdict, and what there is to say about it."""
     if table is None:
         return None
-    rows = table.fillna("").astype(str).to_dict("records")
+    rows = table.astype(object).fillna("").astype(str).to_dict("records")
     return [
         {
             "statement": row.get("finding") or row["claim"],

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from figures import consensus, difference, edge_scores, method, pictograms, qualitative, style
-from figures.figure import save_all
+from figures.figure import note_missing, saved
 from figures.results import Results
 
 N = 4
@@ -57,9 +57,12 @@ def test_pixels_count_what_the_ledger_counts(edits: list[int]) -> None:
     assert {code: int((image == code).sum()) for code in expected} == expected
 
 
-def test_every_pixel_has_a_whole_number_of_dots() -> None:
+@pytest.mark.parametrize("missing", [[], ["something"]])
+def test_every_pixel_has_a_whole_number_of_dots(missing: list[str]) -> None:
+    """And stays where it is when a line about what is missing is added below."""
     page = pictograms.Page(300, 200, 100, pictograms.PALETTES[""])
     axes = page.image(np.eye(10, dtype=np.uint8), 20, 30, 7)
+    note_missing(page.figure, missing)
     page.figure.canvas.draw()
     box = axes.get_window_extent()
     assert (box.width, box.height) == pytest.approx((70, 70)) and box.x0 == pytest.approx(20)
@@ -126,5 +129,5 @@ def test_with_nothing_stored_figures_are_drawn_and_say_what_is_missing(tmp_path:
     for one in drawn:
         assert one.missing and one.caption.endswith("."), one.name
         plt.close(one.figure)
-    (entry,) = save_all(["method"], [lambda _: method.draw(results)], results, tmp_path / "out")
+    (entry,) = saved("method", lambda _: method.draw(results), results, tmp_path / "out")
     assert "./reproduce.sh traces" in entry.missing[0] and (tmp_path / "out" / "method.pdf").is_file()

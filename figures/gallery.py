@@ -1,0 +1,36 @@
+"""All figures and tables at once: `./reproduce.sh figures`.
+
+Modules are drawn side by side, each in a process of its own: a figure depends on stored results alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import joblib
+
+from figures.figure import Entry, record, saved
+from figures.results import Results
+
+MODULES = (  # in the order of the paper, then what lies beyond it
+    "tradeoff", "ablation", "qualitative", "runtime", "convergence", "pictograms", "difference", "method",
+    "budget", "pareto", "per_class", "paired", "edge_scores", "consensus",
+)  # fmt: skip
+LONGEST_FIRST = ("pictograms", "qualitative", "difference", "consensus", "budget")
+
+
+def draw_all(results: Results, out: Path, jobs: int) -> Iterator[Entry]:
+    """Draw every figure, in the order of the gallery."""
+    order = sorted(MODULES, key=lambda module: module not in LONGEST_FIRST)
+    parallel = joblib.Parallel(n_jobs=min(jobs, len(order)), batch_size=1)
+    drawn = parallel(joblib.delayed(_drawn)(module, results.folders, out) for module in order)
+    by_module = dict(zip(order, drawn, strict=True))
+    entries = [entry for module in MODULES for entry in by_module[module]]
+    record(entries, out)
+    yield from entries
+
+
+def _drawn(module: str, folders: tuple[Path, ...], out: Path) -> list[Entry]:
+    return saved(module, import_module(f"figures.{module}").draw, Results(folders), out)

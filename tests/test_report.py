@@ -1,0 +1,226 @@
+"""The report: what is packed for the explorer is what the ledger says; the page says what is there and what is not."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+import struct
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from benchmarks import cli
+from figures import explorer, report
+from figures.results import REFERENCE, Results
+
+# -- The explorer's data -----------------------------------------------------------------------------------------------
+
+
+class Reader:
+    """Reads what `explorer.pack` writes, from its description alone."""
+
+    def __init__(self, packed: bytes) -> None:
+        (length,) = struct.unpack("<I", packed[:4])
+        self.header = json.loads(packed[4 : 4 + length])
+        self.rest = packed[4 + length :]
+        n = self.header["n"]
+        self.pairs = [(u, v) for u in range(n) for v in range(u, n)]
+
+    def take(self, count: int) -> bytes:
+        taken, self.rest = self.rest[:count], self.rest[count:]
+        return taken
+
+    def number(self) -> int:
+        value = shift = 0
+        while True:
+            (byte,) = self.take(1)
+            value += (byte % 128) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    def list(self) -> list[tuple[int, int]]:
+        return [self.pairs[self.number()] for _ in range(self.number())]
+
+    def sorted(self) -> set[tuple[int, int]]:
+        numbers = np.cumsum([self.number() for _ in range(self.number())], dtype=int)
+        return {self.pairs[i] for i in numbers}
+
+
+def decoded(codes: object, n: int) -> set[tuple[int, int]]:
+    return {divmod(int(code), n) for code in np.asarray(codes)}
+
+
+def ledgers(n: int = 30) -> explorer.Ledgers:
+    """Two random graphs; a row that answers both, with few edits and with many, and one that answers one of them."""
+    rng = np.random.default_rng(0)
+    inputs, codes = {}, np.array([u * n + v for u in range(n) for v in range(u, n)])
+    for instance in (7, 3):
+        upper = np.triu(rng.random((n, n)) < 0.1, 1).astype(np.uint8)
+        inputs[instance] = upper + upper.T
+    about = pd.DataFrame({"fold": [0, 1], "label": [1, 0], "predicted": [0, 1], "optimum": [1.0, np.nan]}, index=[7, 3])
+    answers = pd.DataFrame(
+        {
+            "found": [True, True], "predicted_cf": [1, 0], "ged": [1.5, 200.0], "calls": [3, 4], "fit_calls": [10, 10],
+            "seconds": [0.25, 0.001], "reason": ["", ""], "edits": [np.array([0, 5]), rng.choice(codes, 400, False)],
+        },
+        index=[7, 3],
+    )  # fmt: skip
+    failed = answers.loc[[7]].assign(found=False, predicted_cf=0, reason="nothing flips", edits=[np.array([])])
+    rows = {("rsgg-ce", "faithful"): answers, ("cf2", "released"): failed}
+    trace = {"method": "rsgg-ce", "variant": "faithful", "instance": 7, "calls": 3, "found": True,
+             "scores": np.arange(n * (n - 1) // 2) % 256, "removed": [2 * n + 5], "checked": [5, 1]}  # fmt: skip
+    return explorer.Ledgers("tree-cycles", inputs, about, rows, ("MEG",), pd.DataFrame([trace]))
+
+
+def test_what_is_packed_is_what_was_given() -> None:
+    given = ledgers()
+    reader = Reader(gzip.decompress(base64.b64decode(explorer.embedded(explorer.pack(given)))))
+    header, n = reader.header, given.n_nodes
+    assert header["instances"] == [7, 3] and header["fold"] == [0, 1] and header["optimum"] == [1.0, -1]
+    assert header["truth"] == [1, 0] and header["predicted"] == [0, 1] and header["missing"] == ["MEG"]
+    layouts = np.frombuffer(reader.take(2 * 2 * n), dtype=np.uint8).reshape(2, n, 2)
+    assert layouts.max() == explorer.SIDE and layouts.min() == 0
+    for instance in (7, 3):
+        assert reader.sorted() == set(
+            zip(*(x.tolist() for x in np.nonzero(np.triu(given.inputs[instance]))), strict=True)
+        )
+    for (method, variant), row in given.rows.items():
+        about = next(one for one in header["rows"] if (one["method"], one["variant"]) == (method, variant))
+        for i, instance in enumerate((7, 3)):
+            stored = instance in row.index
+            assert reader.sorted() == (decoded(row.at[instance, "edits"], n) if stored else set())
+            assert about["predicted_cf"][i] == (row.at[instance, "predicted_cf"] if stored else -1)
+    assert about["reasons"][about["reason"][0]] == "nothing flips" and about["found"] == [0, 0]
+    assert reader.take(n * (n - 1) // 2) == bytes(i % 256 for i in range(n * (n - 1) // 2))
+    assert reader.sorted() == {(2, 5)} and reader.list() == [(0, 5), (0, 1)]
+    assert not reader.rest
+
+
+def test_the_reference_is_packed_as_its_files_say() -> None:
+    """ASD, read around the store: the rows of replicate 0 straight from the Parquet files."""
+    stored = explorer.read(Results((REFERENCE,)), "asd")
+    assert stored is not None
+    reader = Reader(explorer.pack(stored))
+    n, instances = reader.header["n"], reader.header["instances"]
+    assert reader.header["one_layout"] and len(instances) == 101
+    layout = np.frombuffer(reader.take(2 * n), dtype=np.uint8).reshape(n, 2)
+    assert len(np.unique(layout, axis=0)) == n, "no two regions are drawn in the same place"
+
+    def edits(method: str, variant: str) -> dict[int, set[tuple[int, int]]]:
+        rows = pq.read_table(REFERENCE / "ledger" / f"asd.{method}.{variant}.parquet").to_pandas()
+        rows = rows[rows["seed"] == 0]
+        return {i: decoded(codes, n) for i, codes in zip(rows["instance"], rows["edits"], strict=True)}
+
+    graphs = edits("empty", "control")
+    assert [reader.sorted() for _ in instances] == [graphs[i] for i in instances]
+    for row in reader.header["rows"]:
+        expected = edits(row["method"], row["variant"])
+        assert [reader.sorted() for _ in instances] == [expected[i] for i in instances], row["label"]
+    assert {"complete", "identity"}.isdisjoint({row["method"] for row in reader.header["rows"]})
+
+
+def test_a_trace_of_another_run_is_left_out() -> None:
+    given = ledgers()
+    n, edges = given.n_nodes, np.flatnonzero(np.triu(given.inputs[7]).ravel())
+    lost, added = int(edges[0]), int(np.flatnonzero(np.triu(1 - given.inputs[7], 1).ravel())[0])
+    given.rows["rsgg-ce", "faithful"].at[7, "edits"] = np.array([lost, added])
+    trace = {"method": "rsgg-ce", "variant": "faithful", "instance": 7, "found": True}
+    same = {**trace, "removed": [lost, int(edges[1])], "checked": [int(edges[1]), added]}  # one edge came back
+    assert explorer._agrees(same, given.inputs, given.rows)
+    assert not explorer._agrees({**same, "checked": [added]}, given.inputs, given.rows)
+    assert not explorer._agrees({**same, "found": False}, given.inputs, given.rows)
+    assert not explorer._agrees({**same, "instance": 8}, given.inputs, given.rows)
+    assert n * n > added
+
+
+def test_layouts_keep_path_lengths() -> None:
+    path = np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
+    ring = np.minimum(path, 6 - path)
+    line, hexagon = explorer.stress_layout(np.stack([path, ring]))
+    assert np.linalg.norm(line[0] - line[5]) == pytest.approx(5, abs=0.02)
+    sides = np.linalg.norm(hexagon - np.roll(hexagon, 1, axis=0), axis=1)
+    assert np.ptp(sides) < 0.02 and sides.mean() == pytest.approx(
+        np.linalg.norm(hexagon - hexagon.mean(0), axis=1).mean(), abs=0.02
+    )
+
+
+# -- The page ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def little(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Some rows of Table 1, three verdicts, a finding that is no friend of HTML, and nothing else."""
+    folder = tmp_path_factory.mktemp("results")
+    table = pd.read_csv(REFERENCE / "table1.csv")
+    table[(table["method"] == "rsgg-ce") & (table["dataset"] == "tree-cycles")].to_csv(
+        folder / "table1.csv", index=False
+    )
+    verdicts = pd.read_csv(REFERENCE / "verdicts.csv").iloc[:3].assign(verdict=["reproduced", "reproduced", "differs"])
+    verdicts.to_csv(folder / "verdicts.csv", index=False)
+    finding = {"number": 1, "finding": "<script>alert(1)</script>", "paper": "", "artefacts": "", "measured": "a & b"}
+    pd.DataFrame([{**finding, "verdict": "confirmed", "command": "true"}]).to_csv(folder / "findings.csv", index=False)
+    return folder
+
+
+def test_the_page_says_what_is_there_and_what_is_not(little: Path) -> None:
+    page = report.build(Results((little,)))
+    text = " ".join(re.sub(r"<[^>]+>", "", page).split())
+    assert "Of the 3 numbers that Table 1 of" in text and "2 lie inside our 95 % prediction intervals" in text
+    assert "Findings of a close reading: 1 confirmed." in text and "a &amp; b" in text
+    assert "The graphs of ASD are not stored" in text and "No claims are stored; ./reproduce.sh claims" in text
+    assert "No search is stored" in text and "No manifest is stored" in text and "Not drawn yet: " in text
+    table = pd.read_csv(little / "table1.csv").set_index(["variant", "metric"])["mean"]
+    numbers = [
+        f"{table[variant, metric]:.3f}" for variant in ("released", "faithful") for metric in ("correctness", "ged")
+    ]
+    assert (
+        "the released code gives {} at {}; trained as the paper describes, the method reaches {} at {}.".format(
+            *numbers
+        )
+        in text
+    )
+
+
+def test_the_page_loads_nothing_and_trusts_no_text(little: Path) -> None:
+    page = report.build(Results((little,)))
+    assert "<script>alert(1)" not in page and "&lt;script&gt;alert(1)" in page
+    addresses = re.findall(r"(?:src|href)=[\"']?([^\"'\s>]+)", page)
+    assert addresses and all(address.startswith(("#", "data:")) for address in addresses)
+    assert "default-src 'none'" in page
+    for part in report.PARTS.glob("*.js"):
+        assert "</script" not in part.read_text(encoding="utf-8")
+
+
+def test_figures_stand_with_their_caption_command_and_gaps(little: Path, tmp_path: Path) -> None:
+    from PIL import Image
+
+    folder = tmp_path / "results"
+    (folder / "figures").mkdir(parents=True)
+    (folder / "table1.csv").write_bytes((little / "table1.csv").read_bytes())
+    Image.new("RGB", (40, 30), (200, 10, 10)).save(folder / "figures" / "budget.png")
+    about = {"caption": "A red picture.", "paper": "Figure 9", "command": "python figures/budget.py",
+             "sources": ["a/b.csv", "a/c.parquet", "a/d.parquet"], "missing": ["MEG was not run."]}  # fmt: skip
+    entries = [{"name": "budget", **about}, {"name": "gone", **about}]
+    (folder / "figures" / "figures.json").write_text(json.dumps(entries))
+    page = report.build(Results((folder,)))
+    assert page.count("<figure ") == 1 and 'width="40" height="30"' in page
+    assert "Figure 9." in page and "A red picture." in page and "Missing: MEG was not run." in page
+    assert "a/b.csv, a (2 files)" in page
+    assert "No verdicts are stored" in page
+    assert not re.search(r"Not drawn yet: [^<]*budget", page)
+
+
+def test_the_command_writes_one_file_or_says_what_is_missing(
+    little: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["report", "--results", str(little), "--out", str(tmp_path / "out")]) == 0
+    assert "one file that opens in any browser." in capsys.readouterr().out
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["index.html"]
+    assert cli.main(["report", "--results", str(tmp_path / "nothing")]) == 2
+    assert "holds no table1.csv; ./reproduce.sh table1 computes it" in capsys.readouterr().err
