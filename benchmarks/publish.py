@@ -18,7 +18,7 @@ from benchmarks.options import AblationOptions, RunOptions
 from benchmarks.store import Store, compact
 from rsgg.errors import UsageError
 
-COPIED = ("hpo_*.csv", "runtime*.csv", "datasets.csv")  # beside the cells
+COPIED = ("hpo_*.csv", "runtime*.csv", "datasets.csv", "traces.parquet", "candidates.parquet")  # beside the cells
 
 
 def publish(source: Path, out: Path) -> RenderableType:

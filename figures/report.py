@@ -70,7 +70,7 @@ def run(folder: Path | None, out: Path | None) -> str:
 
 def build(results: Results) -> str:
     """The page."""
-    if _table(results, "table1") is None:
+    if results.path("table1") is None:
         raise UsageError(
             f"{shown(results.folders[-1])} holds no table1.csv; ./reproduce.sh table1 computes it, and the report "
             "is made from it."
@@ -87,8 +87,8 @@ def build(results: Results) -> str:
         tables=_tables(results),
         legend=f"{RULE} {ACCOUNTING} {RENAMING}",
         figures=_figures(results),
-        findings=_statements(_table(results, "findings"), FINDING),
-        claims=_statements(_table(results, "claims"), CLAIM),
+        findings=_statements(results.table("findings"), FINDING),
+        claims=_statements(results.table("claims"), CLAIM),
         searched=_searched(results),
         settings=_settings(),
         manifest=_manifest(results),
@@ -97,11 +97,6 @@ def build(results: Results) -> str:
         absent=[DATASET_LABELS[name] for name, stored in packed.items() if stored is None],
         sources=results.sources,
     )
-
-
-def _table(results: Results, name: str) -> pd.DataFrame | None:
-    """A stored table; None where no folder has it."""
-    return results.table(name) if any((folder / f"{name}.csv").is_file() for folder in results.folders) else None
 
 
 def _kind(verdict: str) -> str:
@@ -124,7 +119,7 @@ def _part(name: str) -> Markup:
 
 def _verdict(results: Results) -> dict[str, Any] | None:
     """What became of the printed numbers: counts, a card per data set, and what differs, in sentences."""
-    verdicts = _table(results, "verdicts")
+    verdicts = results.table("verdicts")
     if verdicts is None:
         return None
     verdicts = verdicts.fillna({"verdict": "", "explanation": "", "reason": ""})
@@ -175,7 +170,7 @@ GLANCE = (  # how a row is spoken of, in the order of the sentence
 
 def _glance(results: Results, dataset: str) -> list[str]:
     """RSGG-CE on a data set in a sentence: printed, as released, as written, and what can be had without it."""
-    table, paper = _table(results, "table1"), results.paper("table1")
+    table, paper = results.table("table1"), results.paper("table1")
     assert table is not None
     printed = paper[paper["dataset"] == dataset].set_index(["method", "metric"])["value"]
     correct, distance = (number(METRICS[name], float(printed["rsgg-ce", name])) for name in BOTH)
@@ -214,7 +209,7 @@ class TableView:
 
 def _tables(results: Results) -> list[TableView]:
     """Per data set the paper's metrics, with the printed rows, and what lies beyond them."""
-    table = _table(results, "table1")
+    table = results.table("table1")
     assert table is not None
     table = table.fillna({"verdict": "", "reason": ""})
     views = layout(table, [], CATALOGUE)
@@ -307,11 +302,9 @@ class Plain:
 
 def _searched(results: Results) -> Plain:
     """What was searched beside the paper's tables; the paper's alone where no search is stored."""
-    path, note = PAPER / "hyperparameters.csv", ""
-    if _table(results, "hyperparameters") is None:
-        note = "No search is stored: these are the paper's tables. ./reproduce.sh hpo searches."
-    else:
-        path = results.path("hyperparameters") or path
+    stored = results.path("hyperparameters")
+    path = stored or PAPER / "hyperparameters.csv"
+    note = "" if stored else "No search is stored: these are the paper's tables. ./reproduce.sh hpo searches."
     texts = pd.read_csv(path, dtype=str).dropna(axis=1, how="all").fillna("").drop(columns="place", errors="ignore")
     texts["method"] = [PAPER_METHODS.get(method, method) for method in texts["method"]]
     return Plain([name.replace("_", " ") for name in texts.columns], texts.to_numpy().tolist(), note)
@@ -333,9 +326,11 @@ def _settings() -> Plain:
 
 
 def _value(value: Any) -> str:
-    if value is None or isinstance(value, bool | int | str):
-        return {None: "–", True: "yes", False: "no"}.get(value, str(value)) if not isinstance(value, str) else value
-    return f"{value:g}" if isinstance(value, float) else type(value).__name__
+    if value is None or isinstance(value, bool):
+        return {None: "–", True: "yes", False: "no"}[value]
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value) if isinstance(value, int | str) else type(value).__name__
 
 
 def _manifest(results: Results) -> Plain:

@@ -21,6 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rsgg.edges import EdgeBatch
 from rsgg.errors import NotFittedError, OracleError, RSGGError
 from rsgg.explainer import Capabilities, Choice, Counterfactual, Explainer
 from rsgg.graph import Graph, GraphBatch
@@ -113,6 +114,14 @@ class SpyOracle(TreeCyclesOracle):
         self.seen += len(adjacency)
         return super().relaxed(adjacency, features, rounds=rounds)
 
+    def predict_edges(self, graphs: EdgeBatch) -> Tensor:
+        self.seen += len(graphs)
+        return super().predict_edges(graphs)
+
+    def relaxed_edges(self, graphs: EdgeBatch, weight: Tensor) -> Tensor:
+        self.seen += len(graphs)
+        return super().relaxed_edges(graphs, weight)
+
 
 class FailingOracle(TreeCyclesOracle):
     """Answers a number of batches and then breaks, as a remote model might."""
@@ -127,6 +136,9 @@ class FailingOracle(TreeCyclesOracle):
         return super().predict(graphs)
 
     def relaxed(self, adjacency: Tensor, features: Tensor | None = None, *, rounds: int | None = None) -> Tensor:
+        raise ValueError("the model is gone")
+
+    def relaxed_edges(self, graphs: EdgeBatch, weight: Tensor) -> Tensor:
         raise ValueError("the model is gone")
 
 
