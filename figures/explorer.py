@@ -1,6 +1,6 @@
 """The data of the report's instance explorer: every graph of Table 1 with every method's answer, in little space.
 
-`pack` turns the stored ledgers of a data set (replicate 0) into bytes that `figures/report/explorer.js` unpacks:
+`pack` turns the stored ledgers of a data set (replicate 0) into bytes that `figures/page/explorer.js` unpacks:
 
     uint32                 length of the JSON text (little endian)
     JSON                   what is said per graph, per row of Table 1 and per trace (see `_header`)

@@ -5,7 +5,7 @@
 One file, no network: figures are embedded, the explorer's data are compressed (`figures.explorer`), style and programs
 stand in the page, and the page's own policy forbids the browser to load anything else. Nothing is computed but counts
 and sentences around stored numbers; what is not stored, the page says, with the command that computes it. Template,
-style and programs are in `figures/report/`.
+style and programs are in `figures/page/`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from figures.style import ROWS
 from rsgg.errors import UsageError
 from rsgg.metrics import METRICS, TABLE1_METRICS, Metric
 
-PARTS = Path(__file__).parent / "report"
+PARTS = Path(__file__).parent / "page"
 LIMIT = 15_000_000  # bytes: a page that a mail or a phone still takes
 VERDICTS = (REPRODUCED, ORDER_HOLDS, DIFFERS)
 KINDS = {  # how the verdicts of tables, findings and claims are coloured
