@@ -89,6 +89,11 @@ class Stored:
     def ledger(self) -> pd.DataFrame:
         return self.table.to_pandas()
 
+    @property
+    def content(self) -> tuple[str, str]:
+        """Changes when the results do, not when the same results are computed again."""
+        return fingerprint(self.table), str(self.metadata["history"])
+
     def without_curves(self) -> Stored:
         return Stored(self.table, None, {**self.metadata, "history": ""})
 
@@ -216,9 +221,9 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def _write_parquet(path: Path, table: pa.Table, meta: dict[str, Any]) -> None:
+def _write_parquet(path: Path, table: pa.Table, meta: dict[str, Any], **encoding: Any) -> None:
     described = table.replace_schema_metadata({METADATA: canonical(meta)})
-    write_whole(path, lambda file: pq.write_table(described, file, compression="zstd"))
+    write_whole(path, lambda file: pq.write_table(described, file, compression="zstd", **encoding))
 
 
 def _read_parquet(path: Path) -> tuple[pa.Table, dict[str, Any]]:
@@ -434,24 +439,36 @@ def compact(
 ) -> list[Path]:
     """Write the cells of `source` (those with these keys, else all) as one file per data set, method and variant.
 
-    Cells of these keys that only `out` holds stay there. Training curves are kept for the keys in `with_curves` (else
-    for all): they are the larger part of a cell. The files are entered into `manifest.json` with their sha256 and
-    number of cells; what else it holds is kept. A damaged cell ends it: a reference made of part of the results would
-    look whole.
+    Cells of these keys that only `out` holds stay there, and files whose results have not changed are left alone.
+    Training curves are kept for the keys in `with_curves` (else for all): they are the larger part of a cell. The files
+    are entered into `manifest.json` with their sha256 and number of cells; what else it holds is kept. A damaged cell
+    ends it: a reference made of part of the results would look whole.
     """
+    before, groups = _groups(Store(out), keys, with_curves), _groups(source, keys, with_curves)
+    written = []
+    for name, cells in sorted(groups.items()):
+        there = before.get(name, {})
+        if {key: cell.content for key, cell in there.items()} != {
+            key: cell.content for key, cell in {**there, **cells}.items()
+        }:
+            written.append(out / "ledger" / name)
+            _write_compact(written[-1], sorted({**there, **cells}.values(), key=_in_order))
+    _enter_into_manifest(out, {path: len({**before.get(path.name, {}), **groups[path.name]}) for path in written})
+    return written
+
+
+def _groups(
+    store: Store, keys: Collection[str] | None, with_curves: Collection[str] | None
+) -> dict[str, dict[str, Stored]]:
+    """The cells of a store by the file that they are compacted into, and by key."""
     groups: dict[str, dict[str, Stored]] = {}
-    for path, key, stored in (*Store(out).everything(), *source.everything()):
+    for path, key, stored in store.everything():
         if isinstance(stored, Damaged):
             raise StoreError(f"{path} {stored}; run the experiment again before compacting its results.")
         if keys is None or key in keys:
             kept = stored if with_curves is None or key in with_curves else stored.without_curves()
             groups.setdefault(_compact_name(stored.metadata["definition"]), {})[key] = kept
-    written = []
-    for name, cells in sorted(groups.items()):
-        written.append(out / "ledger" / name)
-        _write_compact(written[-1], sorted(cells.values(), key=_in_order))
-    _enter_into_manifest(out, {path: len(groups[path.name]) for path in written})
-    return written
+    return groups
 
 
 def _enter_into_manifest(out: Path, n_cells: dict[Path, int]) -> None:
@@ -489,7 +506,17 @@ def _write_compact(path: Path, cells: list[Stored]) -> None:
     curves = [cell.history for cell in cells if cell.history is not None]
     if curves:
         _write_parquet(_history_path(path), pa.concat_tables(curves, promote_options="default"), {"format": FORMAT})
-    _write_parquet(path, pa.concat_tables([cell.table for cell in cells], promote_options="default"), meta)
+    table = pa.concat_tables([cell.table for cell in cells], promote_options="default")
+    _write_parquet(path, table, meta, **_small(table))
+
+
+def _small(table: pa.Table) -> dict[str, Any]:
+    """How to write a ledger that is to be committed: edits are rising numbers, of which the steps are stored."""
+    if "edits" not in table.column_names:
+        return {"compression_level": 19}
+    others = [name for name in table.column_names if name != "edits"]
+    steps = {"edits.list.element": "DELTA_BINARY_PACKED"}
+    return {"compression_level": 19, "use_dictionary": others, "column_encoding": steps}
 
 
 def _factored(records: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:

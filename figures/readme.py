@@ -127,11 +127,20 @@ def _point(curves: pd.Series, method: str, variant: str, value: int) -> str:
     return "" if correctness is None or ged is None else f"{correctness:.3f} ({ged:.1f})"
 
 
+VERDICTS = {
+    "holds": "hold",
+    "holds as released only": "hold for the released code only",
+    "holds as written only": "hold for the methods as written only",
+    "does not hold": "do not hold",
+    "not measured": "are not measured yet",
+}
+
+
 def claims(folder: Path = REFERENCE) -> str:
     """How many claims of the paper's prose hold."""
     count = pd.read_csv(folder / "claims.csv")["verdict"].value_counts()
-    parts = [f"{n} {verdict}" if verdict != "holds" else f"{n} hold" for verdict, n in count.items()]
-    return f"Of {count.sum()} claims of the paper's prose, checked by measurement: {', '.join(parts)}."
+    parts = [f"{count[verdict]} {words}" for verdict, words in VERDICTS.items() if verdict in count]
+    return f"Of {count.sum()} claims of the paper's prose, checked by measurement, {', '.join(parts)}."
 
 
 # -- The file ----------------------------------------------------------------------------------------------

@@ -145,7 +145,8 @@ def test_conda_and_pip_install_the_same_packages():
     conda = {Requirement(line) for line in lines}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    pip = {Requirement(text) for text in project["dependencies"] + extras["dev"] + extras["molecules"] + extras["cluster"]}
+    wanted = project["dependencies"] + extras["dev"] + extras["molecules"] + extras["cluster"]
+    pip = {Requirement(text) for text in wanted}
     floor = {canonicalize_name(r.name): next(s.version for s in r.specifier if s.operator == ">=") for r in pip}
     found = {
         canonicalize_name(names.get(r.name, r.name)): next(s.version for s in r.specifier if s.operator == ">=")
