@@ -9,6 +9,7 @@ with an untrained generator and with none, and what a sampler without a generato
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -104,7 +105,12 @@ def _panel(axis: Axes, table: pd.DataFrame, grid: Grid, metric: str, rows: Seque
 def _height(axis: Axes, positive: pd.Series, zeros: bool) -> None:
     """A log scale, since GED spans two decades; linear near zero where a method changed nothing at all."""
     if len(positive) and zeros:
-        axis.set_yscale("symlog", linthresh=float(positive.min()))
+        first, last = math.floor(math.log10(positive.min())), math.ceil(math.log10(positive.max()))
+        decades = [10.0**decade for decade in range(first, last)] or [10.0**first]
+        axis.set_yscale("symlog", linthresh=decades[0])
+        axis.set_ylim(bottom=0)  # no method makes fewer edits than none
+        axis.set_yticks([0, *decades])
+        axis.minorticks_off()
     elif len(positive):
         axis.set_yscale("log")
 
