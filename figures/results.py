@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from benchmarks.cell import Cell
 from benchmarks.options import RESULTS, ROOT, RunOptions
 from benchmarks.store import Store
 
@@ -77,11 +78,11 @@ class Results:
     # -- ledger ------------------------------------------------------------------------------------------
 
     @cached_property
-    def _rows(self) -> dict[tuple[str, str, str], list[object]]:
+    def _rows(self) -> dict[tuple[str, str, str], list[Cell]]:
         """Table 1's cells of replicate 0 by row."""
         from benchmarks import table1  # late: it knows every method, and so loads them
 
-        rows: dict[tuple[str, str, str], list[object]] = {}
+        rows: dict[tuple[str, str, str], list[Cell]] = {}
         for cell in table1.cells(RunOptions(seeds=["0"])):
             rows.setdefault((cell.dataset.name, cell.method.name, cell.method.variant), []).append(cell)
         return rows
@@ -96,7 +97,7 @@ class Results:
         From the first folder that has as many folds as any.
         """
         cells = self._rows.get((dataset, method, variant), [])
-        found = [(store, store.ledger(cells)) for store in self._stores]  # type: ignore[arg-type]
+        found = [(store, store.ledger(cells)) for store in self._stores]
         store, rows = max(found, key=lambda pair: pair[1]["fold"].nunique() if len(pair[1]) else 0)
         if len(rows):
             self._used(store.root / "ledger" / f"{dataset}.{method}.{variant}.parquet")

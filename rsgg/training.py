@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -115,8 +114,8 @@ class _Training:
         self.averaged = copy.deepcopy(self.generator)
         self.g_optimiser = torch.optim.Adam(self.generator.parameters(), lr=recipe.generator_lr)
         self.d_optimiser = torch.optim.Adam(self.discriminator.parameters(), lr=recipe.discriminator_lr)
-        self.view: Any = view_of(task.graphs, task.features, device)  # its graphs are matrices or lists of edges
-        self.real: Any = view_of(task.real, task.features[:0], device)
+        self.view = view_of(task.graphs, task.features, device)  # its graphs are matrices or lists of edges
+        self.real = view_of(task.real, task.features[:0], device)
 
     def run(self) -> Outcome:
         self._warm_up()

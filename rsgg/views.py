@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -65,7 +65,7 @@ class View(Protocol[Graphs]):
     def joined(self, *sampled: Graphs) -> Graphs: ...
 
 
-def view_of(graphs: GraphBatch, features: Tensor, device: str) -> WholeView | SampledView:
+def view_of(graphs: GraphBatch, features: Tensor, device: str) -> View[Any]:
     return (WholeView if graphs.n_nodes <= WHOLE_UP_TO else SampledView)(graphs, features, device)
 
 
