@@ -28,7 +28,7 @@ CLASSES = {
     "asd": ("typically developed", "autistic"),
 }
 TITLES = {"tree-cycles": "Tree-Cycles", "asd": "ASD"}
-VARIANTS = {"faithful": "as the paper defines it", "released": "as released"}
+VARIANTS = {"faithful": "as written", "released": "as released"}
 LOSSES = {"discriminator_loss": ("loss of 𝔻", style.ORANGE, "--"), "generator_loss": ("loss of 𝔾", style.BLUE, "-")}
 COIN = math.log(2)
 SAMPLED = {  # metric: label, and the check whose limit is drawn

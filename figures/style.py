@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -88,8 +89,10 @@ def curve(method: str, variant: str) -> dict[str, Any]:
 
 
 def small_print(figure: Figure, text: str) -> None:
-    """A line above all panels: under which conditions, and from which file."""
-    figure.suptitle(text, fontsize=6, color=GREY)
+    """Lines above all panels: under which conditions, and from which file; no wider than the figure."""
+    signs = int(figure.get_size_inches()[0] * 72 / 3.2)  # of 6 points
+    lines = [part for line in text.splitlines() for part in textwrap.wrap(line, signs)]
+    figure.suptitle("\n".join(lines), fontsize=6, color=GREY)
 
 
 def value_ticks(axis: Axes, values: Sequence[int]) -> None:
