@@ -40,7 +40,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -57,7 +57,7 @@ from benchmarks.catalogue import CATALOGUE, Method, choose_methods
 from benchmarks.cell import FOLDS, Cell
 from benchmarks.experiment import terminate_like_interrupt
 from benchmarks.options import ROOT, RuntimeOptions, names, unknown
-from benchmarks.progress import in_words
+from benchmarks.progress import Durations, in_words
 from benchmarks.runner import seed_everything, start_worker
 from benchmarks.show import terminal
 from benchmarks.store import Store, provenance, write_csv, write_text
@@ -73,6 +73,7 @@ VARY = ("n_nodes", "n_instances")
 BEYOND_THE_PLOT = (1024, 2048)  # nodes, for RSGG-CE as its paper has it
 INSTANCES = 20  # explained at every n
 ALL_GRAPHS_UP_TO, FEWER_GRAPHS = 256, 60  # nodes; graphs of a data set above
+STARTING = 5.0  # seconds that a process needs before it has anything to measure
 BUSY = 0.5  # cores that something else kept busy: from here on a time is not to be trusted
 
 COLUMNS = (
@@ -169,9 +170,14 @@ def _cell(vary: str, spec: TreeCycles, method: Method, *, smoke: bool) -> Cell:
 
 
 def guess(point: Point) -> float:
-    """Seconds that a point may take: the catalogue's guess for 500 graphs of 28 nodes, as if everything were linear."""
-    size = point.value / (28 if point.vary == "n_nodes" else 500)
-    return 5 + point.cell.method.seconds_per_fold * size
+    """Seconds that a point may take: what this fold of the ablation took in the reference; beyond it, linear in n."""
+    known = grids.PAPER[point.vary].points
+    nearest = min(known, key=lambda value: abs(value - point.value))
+    cell = Cell(known[nearest], point.cell.method, 0)
+    return STARTING + _durations().expect(cell) * point.value / nearest
+
+
+_durations = cache(Durations)
 
 
 # -- Inside the process of a point -----------------------------------------------------------------------------------

@@ -108,11 +108,12 @@ def _height(axis: Axes, positive: pd.Series, zeros: bool) -> None:
         first, last = math.floor(math.log10(positive.min())), math.ceil(math.log10(positive.max()))
         decades = [10.0**decade for decade in range(first, last)] or [10.0**first]
         axis.set_yscale("symlog", linthresh=decades[0])
-        axis.set_ylim(bottom=0)  # no method makes fewer edits than none
-        axis.set_yticks([0, *decades])
+        axis.set_ylim(0, 1.7 * positive.max())  # no method makes fewer edits than none; no marker is cut above
+        axis.set_yticks([0, *decades], ["0", *(f"{decade:g}" for decade in decades)])
         axis.minorticks_off()
     elif len(positive):
         axis.set_yscale("log")
+        style.plain_numbers(axis)
 
 
 def _prediction(axis: Axes, table: pd.DataFrame, metric: str) -> None:

@@ -1,8 +1,9 @@
 """Where figures get their numbers: stored results only, this machine's where they are complete, else the reference.
 
 `Results.table` reads a table that an experiment wrote, `Results.ledger` the per-instance rows of Table 1's cells. A
-table of `results/local` counts as complete if it has every row that the reference has. Nothing is computed here and no
-model is loaded: even the input graphs are read from the ledger (the control that deletes every edge lists them).
+table of `results/local` counts as complete if it has every row that the reference has, and it gives way to a reference
+that is newer, because a method may have changed since it was written. Nothing is computed here and no model is loaded:
+even the input graphs are read from the ledger (the control that deletes every edge lists them).
 """
 
 from __future__ import annotations
@@ -47,10 +48,10 @@ class Results:
     # -- tables ------------------------------------------------------------------------------------------
 
     def path(self, name: str) -> Path | None:
-        """The file of this table, from the first folder where it is complete; None where there is none."""
+        """The file of this table, from the first folder where it is complete and up to date; None if there is none."""
         candidates = [folder / f"{name}.csv" for folder in self.folders if (folder / f"{name}.csv").is_file()]
         for path, fallback in zip_longest(candidates, candidates[1:]):
-            if fallback is None or _complete(path, fallback, name):
+            if fallback is None or (_as_new(path, fallback) and _complete(path, fallback, name)):
                 return path
         return None
 
@@ -125,6 +126,10 @@ def edited(adjacency: np.ndarray, edits: object) -> np.ndarray:
 def shown(path: Path) -> str:
     """A path as a reader wants to see it."""
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+
+
+def _as_new(path: Path, fallback: Path) -> bool:
+    return path.stat().st_mtime >= fallback.stat().st_mtime
 
 
 def _complete(path: Path, fallback: Path, name: str) -> bool:

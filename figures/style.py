@@ -11,7 +11,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 COLUMN, PAGE = 3.4, 7.0  # widths of a column and of a page, in inches
 BLUE, ORANGE, GREEN, RED, SKY, PINK, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#777777"
@@ -110,6 +110,14 @@ def value_ticks(axis: Axes, values: Sequence[int]) -> None:
         axis.set_xscale("log")
         axis.xaxis.set_minor_locator(NullLocator())
     axis.set_xticks(list(values), [str(value) if i in labelled else "" for i, value in enumerate(values)])
+
+
+def plain_numbers(axis: Axes) -> None:
+    """1, 2, 5, 10 instead of powers on a log scale; the decades alone where there are many."""
+    low, high = axis.get_ylim()
+    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 50 * low else (1,)))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.yaxis.set_minor_formatter(NullFormatter())
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:

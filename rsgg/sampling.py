@@ -37,7 +37,7 @@ STREAM = 1 << 40  # random numbers set aside for each group of a partial order
 ORDER = 1 << 39  # where, among them, the numbers begin that decide in which order pairs are visited
 BLANK = -1  # in a sequence of draws: a pair was visited and its coin said no
 BLOCK_BYTES = 1 << 26  # memory for one block of prefixes
-BLOCK_PAIRS = 1 << 22  # entries of A_g that are sampled at a time
+BLOCK_PAIRS = 1 << 20  # entries of A_g that are sampled at a time
 EAGER = 40  # draws of a guarded group that are drawn before it is known whether they are needed
 FIRST_BLOCK = 8  # prefixes in the first block: a tree of Table 1 needs 4.6 additions on average
 
@@ -90,7 +90,8 @@ def _coins(chances: Chances, guarded: bool, iterations: int, numbers: Numbers) -
     if guarded:
         visit = numbers(widest, ORDER)[row, within]
         heads = heads[np.lexsort((visit[heads], row[heads]))]
-        first = np.lexsort((visit, row))[chances.stops[:-1][chances.counts > 0]]  # the pair that each row visits first
+        own = pairwise(chances.stops.tolist())
+        first = np.array([a + visit[a:b].argmin() for a, b in own if a < b], dtype=int)  # what each row visits first
         lost = first[~np.isin(first, heads)]
         before = np.searchsorted(row[heads], row[lost])
         heads, row = np.insert(heads, before, BLANK), np.insert(row[heads], before, row[lost])
