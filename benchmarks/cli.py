@@ -144,7 +144,9 @@ def datasets(
 def claims(
     source: Annotated[
         Path | None,
-        typer.Option("--from", help="Folder of results. [default: results/local if complete, else results/reference]"),
+        typer.Option(
+            "--from", help="Folder of results.", show_default="results/local if complete, else results/reference"
+        ),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for claims.csv and claims.md.")] = RESULTS / "local",
 ) -> None:
@@ -185,9 +187,12 @@ def figures(
 @command("All stored results on one web page that needs no network, with an explorer of single graphs.", "report")
 def report(
     results: Annotated[
-        Path | None, typer.Option(help="Folder of results. [default: results/local where complete, else the reference]")
+        Path | None,
+        typer.Option(help="Folder of results.", show_default="local ones where complete, else the reference"),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for index.html. [default: results/local/report]")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for index.html.", show_default="results/local/report")
+    ] = None,
 ) -> None:
     from figures.report import run
 
@@ -238,8 +243,13 @@ def main(arguments: Sequence[str] | None = None, *, script: str = "") -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # whoever read our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence_stdout()
         return 0
+    except OSError as error:
+        if error.filename is not None:  # no output of ours
+            raise
+        _silence_stdout()
+        print(f"The output could not be written: {error.strerror}. Stored results are not touched.", file=sys.stderr)
     except Exception as error:
         from rsgg.errors import RSGGError  # late, see above
 
@@ -247,6 +257,11 @@ def main(arguments: Sequence[str] | None = None, *, script: str = "") -> int:
             raise
         print(error, file=sys.stderr)
     return 2
+
+
+def _silence_stdout() -> None:
+    """What is still waiting to be written goes nowhere, so that Python does not try again when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def script(name: str) -> None:

@@ -47,7 +47,7 @@ class RunOptions:
     data_dir: Annotated[
         Path | None, Option(envvar="RSGG_DATA_DIR", help="Folder that holds the data sets; else they are downloaded.")
     ] = None
-    out: Annotated[Path | None, Option(help="Folder for results. [default: results/local]")] = None
+    out: Annotated[Path | None, Option(help="Folder for results.", show_default="results/local")] = None
     device: Annotated[str, Option(help="Where methods that can use it compute: cpu, cuda, cuda:1, …")] = "cpu"
 
     @property
@@ -90,7 +90,7 @@ class AblationOptions(RunOptions):
     datasets: Annotated[list[str] | None, Option(hidden=True)] = None
     vary: Annotated[
         list[str] | None,
-        Option(help="cycle_size, n_cycles, n_nodes or n_instances. [default: one after the other]"),
+        Option(help="cycle_size, n_cycles, n_nodes or n_instances.", show_default="one after the other"),
     ] = None
     grid: Annotated[
         str, Option(help="paper: what its text describes. released: what the released files ran, fold 0 only.")
@@ -123,9 +123,12 @@ class TraceOptions(RunOptions):
 
     methods: Annotated[
         list[str] | None,
-        Option(help="Methods that sample along a partial order. [default: rsgg-ce:faithful, :released, -untrained]"),
+        Option(
+            help="Methods that sample along a partial order.",
+            show_default="rsgg-ce:faithful, rsgg-ce:released, rsgg-ce-untrained",
+        ),
     ] = None
-    datasets: Annotated[list[str] | None, Option(help="Data sets. [default: tree-cycles,asd]")] = None
+    datasets: Annotated[list[str] | None, Option(help="Data sets.", show_default="tree-cycles,asd")] = None
     folds: Annotated[list[str] | None, Option(help="Folds, 0 unless others are named.")] = None
     seeds: Annotated[list[str] | None, Option(hidden=True)] = None
     jobs: Annotated[int, Option("--jobs", "-j", hidden=True)] = 1

@@ -103,6 +103,17 @@ assert not {{"torch", "pandas", "pyarrow"}} & set(sys.modules)
 # -- What the options mean ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full, a file that is always full")
+def test_a_full_disk_under_the_output_is_a_sentence():
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "benchmarks.cli", "show", "verdicts"], cwd=ROOT, stdout=full, stderr=subprocess.PIPE
+        )
+    assert ended.returncode == 2
+    assert ended.stderr.decode().startswith("The output could not be written: No space left on device.")
+    assert ended.stderr.count(b"\n") == 1
+
+
 def test_lists_are_typed_with_commas_or_repeated():
     assert names(["a, b", "c", "a"]) == ["a", "b", "c"] and names(None) == []
     assert numbers(["0-2,5", "1"], "fold") == (0, 1, 2, 5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -35,6 +36,25 @@ def test_tradeoff_puts_rows_where_the_numbers_are(table: pd.DataFrame, tmp_path:
     assert "RSGG-CE, as released" in tree_cycles_misses and "RSGG-CE, faithful" not in tree_cycles_misses
     assert "RSGG-CE, faithful" in asd_misses and "MEG, as released" not in asd_misses  # that row is not defined
     plt.close(drawn.figure)
+
+
+def test_a_local_table_counts_where_it_is_complete_and_no_older_than_the_reference(
+    table: pd.DataFrame, tmp_path: Path
+) -> None:
+    local, reference = (tmp_path / name / "table1.csv" for name in ("local", "reference"))
+    for path, minute in ((local, 1), (reference, 0)):
+        path.parent.mkdir()
+        table.to_csv(path, index=False)
+        os.utime(path, (60 * minute, 60 * minute))
+    results = Results((local.parent, reference.parent))
+    assert results.path("table1") == local
+    os.utime(reference, (120, 120))  # a newer reference: the method may have changed since
+    assert results.path("table1") == reference
+    os.utime(local, (180, 180))
+    table.head(1).to_csv(local, index=False)  # a row is missing
+    assert results.path("table1") == reference
+    reference.unlink()
+    assert results.path("table1") == local  # better than nothing
 
 
 def test_readme_block_has_the_printed_row_and_ours(table: pd.DataFrame) -> None:
