@@ -9,6 +9,7 @@ The last two are computed from the first alone (`render`), so they can be made a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import Field, fields
 from pathlib import Path
@@ -129,18 +130,32 @@ def best(study: pd.DataFrame) -> pd.Series | None:
 
 
 def _summary(key: dict[str, str], study: pd.DataFrame) -> dict[str, Any]:
+    """A line of hpo_summary.csv: what a search promised to gain over the catalogue's values, and what was kept of it.
+
+    `…_value` was measured where trials were, `…_correctness` on graphs that chose nothing. Gains are compared, not
+    values, since a method that explains one class only scores the share of that class among the graphs it is given.
+    """
     count = study["state"].value_counts()
     won = best(study)
-    tested = {kind: study[study["state"] == kind] for kind in ("winner", "default")}
+    tested = {kind: study[study["state"] == kind] for kind in ("winner", "default", "default, seen")}
     number = {
-        f"{kind}_{name}": float(rows[column].iloc[0]) if len(rows) and rows[column].iloc[0] else None
+        (kind, column): float(rows[column].iloc[0]) if len(rows) and rows[column].iloc[0] else math.nan
         for kind, rows in tested.items()
+        for column in ("value", "ged")
+    }
+    found = math.nan if won is None else float(won["value"])
+    usual = number["default, seen", "value"]
+    promised, kept = found - usual, number["winner", "value"] - number["default", "value"]
+    states = {state: int(count.get(state, 0)) for state in ("complete", "pruned", "failed")}
+    measured = {
+        f"{kind}_{name}": number[kind, column]
+        for kind in ("winner", "default")
         for name, column in (("correctness", "value"), ("ged", "ged"))
     }
-    found = None if won is None else float(won["value"])
-    promised = None if found is None or number["winner_correctness"] is None else found - number["winner_correctness"]
-    states = {state: int(count.get(state, 0)) for state in ("complete", "pruned", "failed")}
-    return {**key, "trials": sum(states.values()), **states, "best_value": found, **number, "optimism": promised}
+    return {
+        **key, "trials": sum(states.values()), **states, "best_value": found, "default_value": usual, **measured,
+        "promised": promised, "kept": kept, "optimism": promised - kept,
+    }  # fmt: skip
 
 
 def _hyperparameters(key: dict[str, str], trials: pd.DataFrame) -> Iterator[dict[str, str]]:
@@ -283,7 +298,11 @@ def _pipes(table: pd.DataFrame) -> str:
 
 def _short(summary: pd.DataFrame) -> pd.DataFrame:
     """The summary with three decimals, for people."""
-    decimals = [name for name in summary.columns if name.endswith(("value", "correctness", "ged", "optimism"))]
+    decimals = [
+        name
+        for name in summary.columns
+        if name.endswith(("value", "correctness", "ged", "promised", "kept", "optimism"))
+    ]
     text = {name: [f"{x:.3f}" if pd.notna(x) else "" for x in summary[name].astype(float)] for name in decimals}
     return summary.assign(**text).rename(columns=lambda name: name if name in STUDY else name.replace("_", " "))
 

@@ -36,7 +36,7 @@ Reading = Literal["text", "letter"]
 STREAM = 1 << 40  # random numbers set aside for each group of a partial order
 ORDER = 1 << 39  # where, among them, the numbers begin that decide in which order pairs are visited
 BLANK = -1  # in a sequence of draws: a pair was visited and its coin said no
-BLOCK_BYTES = 1 << 26  # memory for one block of prefixes
+BLOCK_BYTES = 1 << 23  # memory for one block of prefixes
 BLOCK_PAIRS = 1 << 20  # entries of A_g that are sampled at a time
 EAGER = 40  # draws of a guarded group that are drawn before it is known whether they are needed
 FIRST_BLOCK = 8  # prefixes in the first block: a tree of Table 1 needs 4.6 additions on average
@@ -53,9 +53,8 @@ class Chances:
     def counts(self) -> np.ndarray:
         return np.diff(self.stops)
 
-    @property
-    def row(self) -> np.ndarray:
-        return np.repeat(np.arange(len(self.counts)), self.counts)
+    def row_of(self, pairs: np.ndarray) -> np.ndarray:
+        return self.stops.searchsorted(pairs, side="right") - 1
 
 
 class Numbers(Protocol):
@@ -84,19 +83,17 @@ class Sampler:
 
 def _coins(chances: Chances, guarded: bool, iterations: int, numbers: Numbers) -> tuple[np.ndarray, np.ndarray]:
     """A coin per pair. Guarded pairs are visited in random order; a leading BLANK keeps a first pair that lost."""
-    row, widest = chances.row, max(chances.counts, default=0)
-    within = np.arange(len(row)) - chances.stops[row]
-    heads = (numbers(widest)[row, within] < chances.probability).nonzero()[0]
-    if guarded:
-        visit = numbers(widest, ORDER)[row, within]
-        heads = heads[np.lexsort((visit[heads], row[heads]))]
-        own = pairwise(chances.stops.tolist())
-        first = np.array([a + visit[a:b].argmin() for a, b in own if a < b], dtype=int)  # what each row visits first
-        lost = first[~np.isin(first, heads)]
-        before = np.searchsorted(row[heads], row[lost])
-        heads, row = np.insert(heads, before, BLANK), np.insert(row[heads], before, row[lost])
-    else:
-        row = row[heads]
+    widest = max(chances.counts, default=0)
+    own = np.arange(widest) < chances.counts[:, None]
+    heads = (numbers(widest)[own] < chances.probability).nonzero()[0]
+    if not guarded:
+        return heads, np.searchsorted(heads, chances.stops)
+    visit = numbers(widest, ORDER)[own]
+    heads = heads[np.lexsort((visit[heads], chances.row_of(heads)))]
+    first = np.array([a + visit[a:b].argmin() for a, b in pairwise(chances.stops.tolist()) if a < b], dtype=int)
+    lost, row = first[~np.isin(first, heads)], chances.row_of(heads)  # pairs that a row visits first, and skips
+    before = np.searchsorted(row, chances.row_of(lost))
+    heads, row = np.insert(heads, before, BLANK), np.insert(row, before, chances.row_of(lost))
     return heads, np.searchsorted(row, np.arange(len(chances.stops)))
 
 
@@ -211,22 +208,23 @@ class _Run:
 
     def start_from(self, groups: list[Group]) -> None:
         """Pairs that no group covers are not the method's to change: they stay as they are."""
-        covered = torch.zeros_like(self.graphs.adjacency, dtype=torch.bool)
+        kept = self.graphs.adjacency.triu()
         for group in groups:
-            covered |= group.pairs | group.pairs.transpose(1, 2)
-        self.current = torch.where(covered, torch.zeros_like(self.graphs.adjacency), self.graphs.adjacency).numpy()
+            kept.masked_fill_(group.pairs, 0)
+        row, u, v = np.unravel_index(np.flatnonzero(kept.numpy()), kept.shape)  # many times faster than nonzero
+        self.current[row, u, v] = self.current[row, v, u] = kept.numpy()[row, u, v]
 
     def draw(
         self, group: Group, scores: np.ndarray, sampler: Sampler, iterations: int, seeds: np.ndarray, start: int
     ) -> Draws:
         """What is drawn for the open rows. Row r reads its own random numbers, `seeds[r]`, from number `start` on."""
-        open_ = self.open.nonzero()[0]
-        which, u, v = group.pairs.numpy()[open_].nonzero()
-        chances = Chances(scores[open_[which], u, v], which.searchsorted(np.arange(len(open_) + 1)))
+        open_, n = self.open.nonzero()[0], self.current.shape[1]
+        place = np.flatnonzero(group.pairs.numpy()[open_])
+        chances = Chances(scores[open_].reshape(-1)[place], place.searchsorted(np.arange(len(open_) + 1) * n * n))
         drawn, stops = sampler.draw(
             chances, group.guarded, iterations, lambda count, offset=0: uniforms(seeds[open_], start + offset, count)
         )
-        pairs = np.stack((u, v), 1)[drawn]
+        pairs = np.stack(np.divmod(place[drawn] % (n * n), n), 1)
         pairs[drawn == BLANK] = BLANK
         return Draws(open_, pairs, stops)
 

@@ -50,7 +50,10 @@ def uniforms_at(seeds: np.ndarray, index: np.ndarray) -> np.ndarray:
     streams is one array expression, and a row's numbers do not depend on which other rows are drawn with it.
     """
     x = seeds.astype(np.uint64) + (index.astype(np.uint64) + np.uint64(1)) * _GAMMA
-    x = (x ^ (x >> _30)) * _MIX1
-    x = (x ^ (x >> _27)) * _MIX2
+    x ^= x >> _30  # in place: arrays are large
+    x *= _MIX1
+    x ^= x >> _27
+    x *= _MIX2
     x ^= x >> _31
-    return (x >> _11) * 2.0**-53
+    x >>= _11
+    return x * 2.0**-53

@@ -26,7 +26,7 @@ from benchmarks.claims import (
 )
 from benchmarks.claims.edits import operations, profile, unlikeness
 from benchmarks.claims.trends import rank_correlation, trend, turning_points, weighted_slope
-from benchmarks.findings import Results
+from benchmarks.findings.finding import Results
 from benchmarks.grids import PAPER
 from benchmarks.options import RESULTS
 

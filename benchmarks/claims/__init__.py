@@ -20,7 +20,7 @@ from rich.table import Table
 
 from benchmarks.claims import ablation, appendix, comparison, operations
 from benchmarks.claims.claim import DATASETS, DRAWN, Claim, DoesNotApply
-from benchmarks.findings import NotMeasured, Results
+from benchmarks.findings.finding import NotMeasured, Results
 from benchmarks.grids import PAPER
 from benchmarks.options import RESULTS, ROOT, RunOptions
 from benchmarks.store import Store, write_csv, write_text

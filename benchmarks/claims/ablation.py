@@ -15,7 +15,8 @@ import pandas as pd
 from benchmarks.claims.claim import CORRECTNESS_TOLERANCE, LEDGER, SURE, TOLERANCE, Check, Claims, Outcome
 from benchmarks.claims.edits import operations
 from benchmarks.claims.trends import NOISE, Trend, trend, turning_points, weighted_slope
-from benchmarks.findings import NotMeasured, Results, cut_probability, lone_triangles
+from benchmarks.findings.finding import NotMeasured, Results
+from benchmarks.findings.sampler import cut_probability, lone_triangles
 from rsgg.statistics import wilson_interval
 
 CLAIMS = Claims()

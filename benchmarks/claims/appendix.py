@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from benchmarks.claims.claim import DATASETS, DRAWN, TOLERANCE, Claims, DoesNotApply, Outcome, all_of, listed
-from benchmarks.findings import NotMeasured, Results
+from benchmarks.findings.finding import NotMeasured, Results
 
 CLAIMS = Claims()
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from benchmarks.findings import Results
+from benchmarks.findings.finding import Results
 
 DATASETS = {"tree-cycles": "Tree-Cycles", "asd": "ASD"}
 DRAWN = ("cf2", "clear", "g-countergan")  # the others in the paper's pictures, and in its search

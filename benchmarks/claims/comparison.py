@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from benchmarks.claims.claim import COMPETITORS, DATASETS, Claims, Outcome, all_of, listed
-from benchmarks.findings import NotMeasured, Results, paper_value
+from benchmarks.findings.finding import NotMeasured, Results, paper_value
 from benchmarks.options import RESULTS
 
 CLAIMS = Claims()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.findings import NotMeasured, Results
+from benchmarks.findings.finding import NotMeasured, Results
 
 KINDS = ("added", "removed", "kept")
 COLUMNS = ("instance", "predicted", *KINDS, "loops", "edges", "pairs")

@@ -9,7 +9,7 @@ import pandas as pd
 from benchmarks.claims.claim import DATASETS, DRAWN, LEDGER, Claims, Outcome, all_of, listed
 from benchmarks.claims.comparison import of_five
 from benchmarks.claims.edits import operations, profile, unlikeness
-from benchmarks.findings import Results
+from benchmarks.findings.finding import Results
 
 CLAIMS = Claims()
 QUALITATIVE = "Qualitative Anecdotal Inspection, ASD"
