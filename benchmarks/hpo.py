@@ -31,7 +31,7 @@ from benchmarks.experiment import terminate_like_interrupt, workers_for
 from benchmarks.options import HpoOptions, names, numbers
 from benchmarks.progress import in_words
 from benchmarks.runner import Report, run_cells
-from benchmarks.searches import Search
+from benchmarks.searches import Search, Values
 from benchmarks.show import terminal
 from benchmarks.store import Store
 from benchmarks.study import Compute, Score, Study, opened, run_trial, score, stored_trials, values_of, winner
@@ -231,10 +231,12 @@ def _rows(search: Search, trials: Sequence[FrozenTrial], store: Store, compute: 
         }
     won = winner(trials)
     usual = {name: getattr(search.method.build(), name) for name in search.space}
-    again = [("default", None, usual, search.test_cells({})), ("default, seen", None, usual, search.cells({}))]
+    again: list[tuple[str, int | None, Values, list[Cell]]] = []
     if won is not None:
         values = values_of(search, won)
-        again.insert(0, ("winner", won.number, values, search.test_cells(values)))
+        again.append(("winner", won.number, values, search.test_cells(values)))
+    again.append(("default", None, usual, search.test_cells({})))
+    again.append(("default, seen", None, usual, search.cells({})))
     for state, number, values, cells in again:
         result, reason = _tested(cells, store, compute)
         measured = {} if result is None else {"value": result.correctness, "ged": result.ged, "folds": result.n_folds}
