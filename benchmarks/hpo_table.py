@@ -134,8 +134,9 @@ def _summary(key: dict[str, str], study: pd.DataFrame) -> dict[str, Any]:
 
     `…_value` was measured where trials were, `…_correctness` on graphs that chose nothing. Gains are compared, not
     values, since a method that explains one class only scores the share of that class among the graphs it is given.
+    `outcomes` counts the different values of complete trials: where it is 1, nothing that was searched mattered.
     """
-    count = study["state"].value_counts()
+    count, complete = study["state"].value_counts(), study[study["state"] == "complete"]
     won = best(study)
     tested = {kind: study[study["state"] == kind] for kind in ("winner", "default", "default, seen")}
     number = {
@@ -153,7 +154,8 @@ def _summary(key: dict[str, str], study: pd.DataFrame) -> dict[str, Any]:
         for name, column in (("correctness", "value"), ("ged", "ged"))
     }
     return {
-        **key, "trials": sum(states.values()), **states, "best_value": found, "default_value": usual, **measured,
+        **key, "trials": sum(states.values()), **states, "outcomes": complete["value"].nunique(), "best_value": found,
+        "default_value": usual, **measured,
         "promised": promised, "kept": kept, "optimism": promised - kept,
     }  # fmt: skip
 

@@ -200,21 +200,23 @@ def test_a_difference_is_measured_in_standard_errors(tmp_path: Path) -> None:
     assert in_errors[at] == pytest.approx(largest, abs=0.06)
 
 
-def searches(folder: Path, paper: float, nested: float) -> Results:
-    rows = [{"method": "cf2", "protocol": p, "optimism": x} for p, x in (("paper", paper), ("nested", nested))]
-    pd.DataFrame(rows).to_csv(folder / "hpo_summary.csv", index=False)
+def searches(folder: Path, *rows: tuple[str, str, int, float]) -> Results:
+    columns = ["variant", "protocol", "outcomes", "optimism"]
+    pd.DataFrame(rows, columns=columns).assign(method="cf2", complete=30).to_csv(
+        folder / "hpo_summary.csv", index=False
+    )
     return Results(pd.DataFrame(), pd.DataFrame(), folder=folder)
 
 
-@pytest.mark.parametrize(("optimism", "expected"), [(0.03, "confirmed"), (-0.01, "partly confirmed")])
-def test_a_search_on_test_folds_has_to_promise_too_much(tmp_path: Path, optimism: float, expected: str) -> None:
-    finding = FINDINGS[11][1](searches(tmp_path, optimism, 0.0))
-    assert finding.verdict == expected and f"{optimism:+.3f} (paper protocol, 1 searches" in finding.measured
+@pytest.mark.parametrize(("outcomes", "expected"), [(1, "confirmed"), (2, "partly confirmed")])
+def test_trials_of_a_released_method_have_to_be_alike(tmp_path: Path, outcomes: int, expected: str) -> None:
+    rows = ("released", "paper", outcomes, 0.0), ("faithful", "paper", 9, 0.03), ("faithful", "nested", 9, -0.01)
+    finding = FINDINGS[11][1](searches(tmp_path, *rows))
+    assert finding.verdict == expected and f"cf2 {outcomes} in 30" in finding.measured
+    assert "+0.015 over 2 searches (paper protocol), -0.010 over 1 searches (nested" in finding.measured
     assert "With 11 settings" in finding.measured and "the empty graph every time" in finding.measured
 
 
-def test_without_both_protocols_nothing_is_said_about_the_search(tmp_path: Path) -> None:
-    results = searches(tmp_path, 0.03, 0.0)
-    pd.read_csv(tmp_path / "hpo_summary.csv").iloc[:1].to_csv(tmp_path / "hpo_summary.csv", index=False)
-    with pytest.raises(NotMeasured, match="hpo --protocol nested makes one"):
-        FINDINGS[11][1](results)
+def test_without_a_search_of_a_released_method_nothing_is_said_about_the_search(tmp_path: Path) -> None:
+    with pytest.raises(NotMeasured, match="no search of a released method by the paper's protocol"):
+        FINDINGS[11][1](searches(tmp_path, ("faithful", "paper", 9, 0.03), ("released", "nested", 1, 0.0)))
