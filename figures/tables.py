@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -241,34 +242,45 @@ def as_html(sheet: Sheet) -> str:
         f'<table class="results" id="{html.escape(sheet.name)}">',
         f"<caption>{html.escape(sheet.caption)}</caption>",
     ]
-    lines.append(
-        "<thead><tr>" + "".join(f'<th scope="col">{html.escape(h)}</th>' for h in sheet.headings) + "</tr></thead>"
-    )
+    kinds = _kinds(sheet)
+    heads = (f'<th scope="col"{kind}>{html.escape(h)}</th>' for h, kind in zip(sheet.headings, kinds, strict=True))
+    lines.append(f"<thead><tr>{''.join(heads)}</tr></thead>")
     for group in sheet.groups:
         lines.append("<tbody>")
         if group.heading:
             span = len(sheet.headings)
             lines.append(f'<tr><th scope="rowgroup" colspan="{span}">{html.escape(group.heading)}</th></tr>')
-        lines += [_html_row(row) for row in group.rows]
+        lines += [_html_row(row, kinds) for row in group.rows]
         lines.append("</tbody>")
     return "\n".join([*lines, "</table>"])
 
 
-def _html_row(row: Sequence[Cell]) -> str:
+def _kinds(sheet: Sheet) -> list[str]:
+    """The class of each column: words, which begin at the left, or numbers."""
+    rows = [row for group in sheet.groups for row in group.rows]
+    columns = [[row[i].text for row in rows if row[i].text] for i in range(len(sheet.headings))]
+    return [' class="words"' if 2 * sum(map(_is_number, texts)) < len(texts) else "" for texts in columns]
+
+
+def _is_number(text: str) -> bool:
+    return text[0] in "0123456789+-−–×" and not re.search(r"[^\W\d_]{2}", text)
+
+
+def _html_row(row: Sequence[Cell], kinds: Sequence[str]) -> str:
     printed = len(row) > 1 and row[1].text == PRINTED
-    cells = [f'<th scope="row">{html.escape(row[0].text)}</th>', *map(_html_cell, row[1:])]
+    cells = [f'<th scope="row">{html.escape(row[0].text)}</th>', *map(_html_cell, row[1:], kinds[1:])]
     start = '<tr class="printed">' if printed else "<tr>"
     return f"{start}{''.join(cells)}</tr>"
 
 
-def _html_cell(cell: Cell) -> str:
+def _html_cell(cell: Cell, kind: str) -> str:
     tag = {"best": "strong", "second": "u"}.get(cell.mark)
     text = html.escape(cell.text)
     text = f"<{tag}>{text}</{tag}>" if tag else text
     if cell.verdict:
         text += f' <abbr title="{html.escape(cell.verdict)}">{SYMBOLS[cell.verdict]}</abbr>'
     title = f' title="{html.escape(cell.title)}"' if cell.title else ""
-    return f"<td{title}>{text}</td>"
+    return f"<td{kind}{title}>{text}</td>"
 
 
 def as_markdown(sheet: Sheet) -> str:
@@ -337,7 +349,8 @@ body {{ font: 15px/1.4 sans-serif; margin: 2rem; }}
 table {{ border-collapse: collapse; margin-bottom: 2rem; font-variant-numeric: tabular-nums; }}
 caption {{ text-align: left; max-width: 60rem; margin-bottom: .5rem; }}
 th, td {{ padding: .15rem .5rem; text-align: right; border-bottom: 1px solid #ddd; }}
-th[scope=row], th[scope=rowgroup], td:nth-child(2) {{ text-align: left; }}
+th[scope=row], th[scope=rowgroup], .words {{ text-align: left; }}
+td:nth-child(2), td:not(.words) {{ white-space: nowrap; }}
 th[scope=rowgroup] {{ padding-top: 1rem; border-bottom: 2px solid #777; }}
 tr.printed {{ color: #555; font-style: italic; }}
 </style></head>
