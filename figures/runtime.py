@@ -154,7 +154,7 @@ def _legend(axis: Axes, table: pd.DataFrame, exponents: Mapping[Row, str], *, cl
             handles.append(Line2D([], [], **DOTTED))
             labels.append("the paper on RSGG-CE: $n^1$ and $m^0$, linear and flat")
         title = "growth exponents over the largest decade, 95 % intervals" if exponents else None
-        columns = 1 if exponents else 2
+        columns = 1 if exponents or claims else 2
         legend = axis.legend(handles, labels, loc="center", fontsize=6, title=title, title_fontsize=6, ncols=columns)
         legend.set_in_layout(False)
 

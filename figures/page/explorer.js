@@ -475,6 +475,7 @@
     if (!isOurs()) return;
     restore();
     show();
+    section.scrollIntoView();
   });
 
   // Unpacked only when it comes into sight, so that the page is there at once.
