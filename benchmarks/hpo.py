@@ -55,7 +55,9 @@ def run(options: HpoOptions) -> int:
             for search in searches:
                 if not _conduct(search, options, store):
                     without.append(search)
-    except KeyboardInterrupt:
+    except BaseException as error:
+        if not _interrupted(error):
+            raise
         command = "without --fresh the same command" if options.fresh else "the same command"
         print(f"Stopped; finished trials and folds are stored; {command} goes on from here.", file=sys.stderr)
         return 130
@@ -65,6 +67,13 @@ def run(options: HpoOptions) -> int:
     for search in without:
         print(f"{search.title}: no trial was completed; hpo_{search.method.name}.csv says why.", file=sys.stderr)
     return 1 if without else 0
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """Was it Ctrl-C? Optuna's lock, interrupted while it is given back, raises an error of its own instead."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 # -- What is asked for -----------------------------------------------------------------------------------

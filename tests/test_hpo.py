@@ -248,11 +248,28 @@ def test_killed_and_resumed_as_in_one_go(tmp_path: Path, undisturbed: Path, sign
     os.killpg(process.pid, signal_number)
     _, err = process.communicate(timeout=60)
     if signal_number == signal.SIGINT:
-        assert process.returncode == 130
+        assert process.returncode == 130, err
         assert err.splitlines()[-1].startswith("Stopped; finished trials and folds are stored; the same command")
     assert not (tmp_path / "hpo_tuned.csv").exists()
     assert hpo.run(options(tmp_path)) == 0
     pd.testing.assert_frame_equal(found(tmp_path), found(undisturbed))
+
+
+def test_an_interrupt_is_one_even_if_a_lock_makes_something_else_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def interrupted_while_unlocking(*_: object) -> bool:
+        try:
+            raise KeyboardInterrupt
+        except BaseException:
+            (tmp_path / "lock").unlink()  # gone already
+        return True
+
+    monkeypatch.setattr(hpo, "_conduct", interrupted_while_unlocking)
+    assert hpo.run(options(tmp_path)) == 130 and capsys.readouterr().err.startswith("Stopped; ")
+    monkeypatch.setattr(hpo, "_conduct", lambda *_: (tmp_path / "lock").unlink())
+    with pytest.raises(FileNotFoundError):
+        hpo.run(options(tmp_path))
 
 
 def test_a_trial_killed_while_its_values_were_written_gets_the_same_values(tmp_path: Path, undisturbed: Path):

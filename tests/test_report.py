@@ -172,7 +172,7 @@ def test_the_page_says_what_is_there_and_what_is_not(little: Path) -> None:
     page = report.build(Results((little,)))
     text = " ".join(re.sub(r"<[^>]+>", "", page).split())
     assert "Of the 3 numbers that Table 1 of" in text and "2 lie inside our 95 % prediction intervals" in text
-    assert "Findings of a close reading: 1 confirmed." in text and "a &amp; b" in text
+    assert "Findings of a close reading: confirmed 1." in text and "a &amp; b" in text
     assert "The graphs of ASD are not stored" in text and "No claims are stored; ./reproduce.sh claims" in text
     assert "No search is stored" in text and "No manifest is stored" in text and "Not drawn yet: " in text
     table = pd.read_csv(little / "table1.csv").set_index(["variant", "metric"])["mean"]
