@@ -68,7 +68,7 @@ def _candidates(results: Results) -> Drawn:
     for row, c in zip(axes, (1, 0), strict=True):
         for axis, (whose, label) in zip(row, GENERATORS.items(), strict=True):
             own = of(table, *whose)
-            rows = own[(own.index == graphs[c]) & own["found"]] if c in graphs and len(own) else own
+            rows = own[(own.index == graphs[c]) & own["found"]] if c in graphs and len(own) else own.iloc[:0]
             if len(rows):
                 said = _edited_pairs(axis, inputs[graphs[c]], list(rows["edits"]))
                 total = int((own.index == graphs[c]).sum())
