@@ -181,11 +181,14 @@ def growth(folder: Path = REFERENCE) -> str:
 
 
 def _exponent(lines: pd.DataFrame, vary: str) -> str:
-    """n^1.02 [0.95, 1.10]; of the most points where data sets have several sizes."""
-    if lines.empty:
-        return ""
-    line = lines.sort_values("points", key=lambda points: points.str.len()).iloc[-1]
-    return f"{EXPONENTS[vary]}<sup>{line['exponent']:.2f}</sup> [{line['ci_low']:.2f}, {line['ci_high']:.2f}]"
+    """n^1.02 [0.95, 1.10]; with the range that each is about where data sets of several sizes are fitted apart."""
+    said = []
+    for line in lines.itertuples():
+        values = line.points.split(" (")[0].split()
+        about = f" ({values[0]}–{values[-1]})" if len(lines) > 1 else ""
+        power = f"{EXPONENTS[vary]}<sup>{line.exponent:.2f}</sup>"
+        said.append(f"{power} [{line.ci_low:.2f}, {line.ci_high:.2f}]{about}")
+    return ", ".join(reversed(said))
 
 
 def searches(folder: Path = REFERENCE) -> str:
