@@ -19,7 +19,7 @@ Deviations from the original paper:
 5. What is found is shown to the oracle once; if the class has not changed, it is a failure and says so.
 
 The search of the RSGG-CE paper chose α = .7, λ = 20, γ = .9 and a learning rate of .01; what of that reached its
-optimiser is said in `baselines.released.cf2`. The defaults here are the original's (α = .6, λ = 1000, γ = .5, rate
+optimiser is said in `rsgg.baselines.released.cf2`. The defaults here are the original's (α = .6, λ = 1000, γ = .5, rate
 .05); the row of Table 1 has values chosen on graphs that are in no test fold (`benchmarks.catalogue`).
 """
 
@@ -32,11 +32,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from baselines.controls import checked
+from rsgg.baselines.controls import checked
 from rsgg.edges import EdgeBatch
 from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Choice, Explainer, hyper
 from rsgg.graph import GraphBatch
-from rsgg.oracle import CountingOracle
+from rsgg.oracles.oracle import CountingOracle
 from rsgg.seeds import streams, uniforms_at
 
 CALLS_PER_STEP = 2  # the masked part and the rest

@@ -33,7 +33,7 @@ from torch.nn.functional import binary_cross_entropy, one_hot
 from rsgg.errors import FitError, GraphError
 from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Choice, Explainer, Interval, hyper
 from rsgg.graph import GraphBatch
-from rsgg.oracle import CountingOracle
+from rsgg.oracles.oracle import CountingOracle
 from rsgg.seeds import seed_for, streams, torch_rng, uniforms
 
 N_AUXILIARY = 10  # values of u

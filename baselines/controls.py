@@ -21,8 +21,8 @@ from torch import Tensor
 from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.minimise import Minimised, random_order
-from rsgg.optimum import optimal_counterfactual
-from rsgg.oracle import CountingOracle
+from rsgg.oracles.optimum import optimal_counterfactual
+from rsgg.oracles.oracle import CountingOracle
 
 BLOCK_CELLS = 1 << 23  # adjacency cells in one block of speculative questions: bounds the memory
 
@@ -197,7 +197,7 @@ class TwoSidedMinimised(Minimised):
 
 @dataclass(kw_only=True)
 class Optimum(Explainer):
-    """The exact optimum (`rsgg.optimum`), checked with one call. No black-box method: it knows the rule inside the
+    """The exact optimum (`rsgg.oracles.optimum`), checked with one call. No black-box method: it knows the rule inside the
     oracle, and fails for oracles whose rule is not known.
     """
 

@@ -33,11 +33,11 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 from torch.nn.functional import leaky_relu, pad, softplus
 
-from baselines.controls import checked, only_candidate
+from rsgg.baselines.controls import checked, only_candidate
 from rsgg.errors import FitError, GraphError
 from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, hyper
 from rsgg.graph import GraphBatch
-from rsgg.oracle import CountingOracle
+from rsgg.oracles.oracle import CountingOracle
 from rsgg.seeds import seed_for
 
 STEPS = Choice((2, 3, 10, 30))

@@ -6,7 +6,7 @@ A state is a graph, an action flips one node pair or does nothing. A network Q(s
     r(G') = .9 (.8 p_target(G') + .2 similarity(G, G')),    Q ← gain in r + discount · max Q(next successors).
 
 The ten end states with the highest reward are kept; the answer is the best of them that changes the class. The
-Q-learning below knows nothing of graphs: `baselines.molecules` plays the same game with RDKit's molecules.
+Q-learning below knows nothing of graphs: `rsgg.baselines.molecules` plays the same game with RDKit's molecules.
 
 Deviations from the original:
 
@@ -41,7 +41,7 @@ from torch import Tensor
 from rsgg.errors import UsageError
 from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Choice, Explainer, hyper
 from rsgg.graph import GraphBatch
-from rsgg.oracle import CountingOracle
+from rsgg.oracles.oracle import CountingOracle
 from rsgg.seeds import numpy_rng, seed_for
 
 HIDDEN = (512, 128, 32)  # widths of the Q-network between its inputs and its one output

@@ -1,4 +1,4 @@
-"""MEG on molecules, where it comes from (Numeroso & Bacciu 2021): the Q-learning of `baselines.meg` with RDKit's rules.
+"""MEG on molecules, where it comes from (Numeroso & Bacciu 2021): the Q-learning of `rsgg.baselines.meg` with RDKit's rules.
 
 A state is a molecule (canonical SMILES). An action adds an atom of an allowed element, raises or lowers a bond, closes
 a ring of five or six atoms, or does nothing; aromatic bonds are not touched, and whatever RDKit's sanitisation refuses
@@ -14,7 +14,7 @@ An oracle is any function from SMILES to class probabilities: `FingerprintOracle
 A simple graph has no bond orders and no charges, so molecules are not explained through `Explainer`: `Molecule` keeps
 both beside the `Graph`, which is what SMILES are converted to and from.
 
-Deviations from the original: those of `baselines.meg` that concern learning; rings are closed wherever two atoms
+Deviations from the original: those of `rsgg.baselines.meg` that concern learning; rings are closed wherever two atoms
 with free valence are four or five bonds apart; stereochemistry and isotopes are dropped.
 
 RDKit is an optional extra (`pip install "rsgg[molecules]"`); everything else of the project works without it.
@@ -31,10 +31,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from baselines.meg import Judgement, QNetwork, Recipe, q_learning, reward
+from rsgg.baselines.meg import Judgement, QNetwork, Recipe, q_learning, reward
 from rsgg.errors import GraphError, UsageError
 from rsgg.graph import Graph, GraphBatch
-from rsgg.oracle import Oracle
+from rsgg.oracles.oracle import Oracle
 from rsgg.seeds import seed_for
 
 FINGERPRINT_BITS, FINGERPRINT_RADIUS = 1024, 2

@@ -49,7 +49,7 @@ from torch import Tensor
 
 from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, hyper
 from rsgg.graph import GraphBatch
-from rsgg.oracle import CountingOracle
+from rsgg.oracles.oracle import CountingOracle
 from rsgg.seeds import streams, uniforms
 
 BACKWARD, COINS = 1 << 40, 1 << 41  # where in a row's stream the numbers of the backward phase and the coins begin

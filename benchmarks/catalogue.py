@@ -11,9 +11,9 @@ from copy import deepcopy
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, cast
 
-from baselines.cf2 import CF2
-from baselines.clear import CLEAR
-from baselines.controls import (
+from rsgg.baselines.cf2 import CF2
+from rsgg.baselines.clear import CLEAR
+from rsgg.baselines.controls import (
     Complete,
     Empty,
     Identity,
@@ -23,21 +23,21 @@ from baselines.controls import (
     TwoSided,
     TwoSidedMinimised,
 )
-from baselines.gcountergan import GCounteRGAN
-from baselines.meg import MEG
-from baselines.released.cf2 import ReleasedCF2
-from baselines.released.clear import ReleasedCLEAR
-from baselines.released.gcountergan import ReleasedGCounteRGAN
-from baselines.released.meg import ReleasedMEG
-from baselines.search import DCE, DDBS, OBS, IRand
+from rsgg.baselines.gcountergan import GCounteRGAN
+from rsgg.baselines.meg import MEG
+from rsgg.baselines.released.cf2 import ReleasedCF2
+from rsgg.baselines.released.clear import ReleasedCLEAR
+from rsgg.baselines.released.gcountergan import ReleasedGCounteRGAN
+from rsgg.baselines.released.meg import ReleasedMEG
+from rsgg.baselines.search import DCE, DDBS, OBS, IRand
 from benchmarks.grids import NAME as ABLATION
 from benchmarks.options import names, unknown
 from rsgg.data import ASD, TrainingGraphs, TreeCycles
 from rsgg.data.dataset import DatasetSpec
 from rsgg.errors import DataError
 from rsgg.explainer import Explainer
-from rsgg.released import ReleasedRSGGCE
-from rsgg.rsgg_ce import RSGGCE
+from rsgg.rsgg_ce.released import ReleasedRSGGCE
+from rsgg.rsgg_ce.explainer import RSGGCE
 
 
 @dataclass(frozen=True)

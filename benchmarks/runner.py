@@ -37,7 +37,7 @@ from rsgg.errors import DataError, FitError, RSGGError
 from rsgg.explainer import Explainer
 from rsgg.graph import GraphBatch
 from rsgg.metrics import ScoresEdges, evaluate, removal_auroc
-from rsgg.oracle import CountingOracle, Oracle, TreeCyclesOracle
+from rsgg.oracles.oracle import CountingOracle, Oracle, TreeCyclesOracle
 
 Status = Literal["stored", "computed", "skipped", "failed", "no data"]
 

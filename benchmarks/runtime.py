@@ -64,7 +64,7 @@ from benchmarks.store import Store, provenance, write_csv, write_text
 from rsgg.data import TreeCycles
 from rsgg.encodings import encode
 from rsgg.errors import UsageError
-from rsgg.oracle import CountingOracle
+from rsgg.oracles.oracle import CountingOracle
 from rsgg.statistics import log_log_slope
 
 METHODS = ("rsgg-ce:faithful", "rsgg-ce:released", "cf2:faithful", "cf2:released")

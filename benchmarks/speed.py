@@ -28,17 +28,17 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from baselines.cf2 import CF2
-from baselines.clear import CLEAR
+from rsgg.baselines.cf2 import CF2
+from rsgg.baselines.clear import CLEAR
 from benchmarks.options import RESULTS, ROOT
 from benchmarks.store import write_text
 from rsgg.data.tree_cycles import TreeCycles
 from rsgg.encodings import encode
 from rsgg.explainer import Explainer
 from rsgg.graph import GraphBatch
-from rsgg.oracle import TreeCyclesOracle
-from rsgg.released import Noise, ReleasedRSGGCE, initial_weights
-from rsgg.rsgg_ce import RSGGCE
+from rsgg.oracles.oracle import TreeCyclesOracle
+from rsgg.rsgg_ce.released import Noise, ReleasedRSGGCE, initial_weights
+from rsgg.rsgg_ce.explainer import RSGGCE
 
 STAGES = ("features", "fit", "explain")
 

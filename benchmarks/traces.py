@@ -36,10 +36,10 @@ from benchmarks.runner import seed_everything
 from benchmarks.store import Store, provenance, write_whole
 from rsgg.errors import RSGGError, UsageError
 from rsgg.explainer import Counterfactual
-from rsgg.oracle import CountingOracle
-from rsgg.released import ReleasedRSGGCE
-from rsgg.rsgg_ce import RSGGCE
-from rsgg.sampling import Trace, traced
+from rsgg.oracles.oracle import CountingOracle
+from rsgg.rsgg_ce.released import ReleasedRSGGCE
+from rsgg.rsgg_ce.explainer import RSGGCE
+from rsgg.rsgg_ce.sampling import Trace, traced
 
 METHODS = ("rsgg-ce:faithful", "rsgg-ce:released", "rsgg-ce-untrained")
 DATASETS = ("tree-cycles", "asd")

@@ -1,7 +1,7 @@
 """What a sampler without a generator would score: the released sampler with all probabilities equal, on paper.
 
 As many draws *with replacement* as a graph has edges keep each edge with probability 1 - (1 - 1/E)^E ≈ 1 - 1/e; then
-single draws from all pairs are added, with a check after each (`rsgg.released`). Two predictions that share no code
+single draws from all pairs are added, with a check after each (`rsgg.rsgg_ce.released`). Two predictions that share no code
 with it:
 
 - closed form (Correctness): a cyclic graph is explained iff every cycle loses an edge. All of j given edges are drawn

@@ -16,10 +16,10 @@ from rsgg.explainer import Candidate, Capabilities, Choice, Counterfactual, Expl
 from rsgg.graph import Graph, GraphBatch
 from rsgg.metrics import evaluate
 from rsgg.minimise import Minimised
-from rsgg.oracle import ASDOracle, CountingOracle, Oracle, PyGOracle, TreeCyclesOracle
-from rsgg.partial_order import ExistingThenMissing, Group, PartialOrder, Within
-from rsgg.released import ReleasedRSGGCE
-from rsgg.rsgg_ce import RSGGCE
+from rsgg.oracles.oracle import ASDOracle, CountingOracle, Oracle, PyGOracle, TreeCyclesOracle
+from rsgg.rsgg_ce.partial_order import ExistingThenMissing, Group, PartialOrder, Within
+from rsgg.rsgg_ce.released import ReleasedRSGGCE
+from rsgg.rsgg_ce.explainer import RSGGCE
 
 __version__ = "0.1.0"
 

@@ -25,7 +25,7 @@ from rsgg.edges import EdgeBatch
 from rsgg.errors import NotFittedError, OracleError, RSGGError
 from rsgg.explainer import Capabilities, Choice, Counterfactual, Explainer
 from rsgg.graph import Graph, GraphBatch
-from rsgg.oracle import CountingOracle, Oracle, TreeCyclesOracle
+from rsgg.oracles.oracle import CountingOracle, Oracle, TreeCyclesOracle
 from rsgg.seeds import numpy_rng, torch_rng
 
 N_NODES = 8

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from rsgg.errors import FitError, GraphError, NotFittedError, RSGGError
 from rsgg.graph import Graph, GraphBatch
-from rsgg.oracle import CountingOracle, Oracle
+from rsgg.oracles.oracle import CountingOracle, Oracle
 
 
 @dataclass(frozen=True)

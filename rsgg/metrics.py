@@ -25,7 +25,7 @@ from torch import Tensor
 
 from rsgg.explainer import Counterfactual
 from rsgg.graph import GraphBatch
-from rsgg.oracle import CountingOracle, Oracle
+from rsgg.oracles.oracle import CountingOracle, Oracle
 
 Floats = NDArray[np.float64]
 

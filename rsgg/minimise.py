@@ -25,7 +25,7 @@ from torch import Tensor
 from rsgg.errors import RSGGError, UsageError
 from rsgg.explainer import Candidate, Capabilities, Explainer
 from rsgg.graph import GraphBatch
-from rsgg.oracle import CountingOracle
+from rsgg.oracles.oracle import CountingOracle
 from rsgg.seeds import torch_rng
 
 FOUND_NEEDED = -1  # rank of the edits that were found to be needed: they are part of every prefix

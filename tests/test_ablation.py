@@ -17,7 +17,7 @@ from benchmarks.cli import main
 from benchmarks.options import AblationOptions
 from benchmarks.store import Store, csv_of
 from rsgg.errors import UsageError
-from rsgg.released import ReleasedRSGGCE
+from rsgg.rsgg_ce.released import ReleasedRSGGCE
 
 # -- Grids ---------------------------------------------------------------------------------------------
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from baselines.cf2 import CF2, _initial_logits
-from baselines.released.cf2 import ReleasedCF2
+from rsgg.baselines.cf2 import CF2, _initial_logits
+from rsgg.baselines.released.cf2 import ReleasedCF2
 from rsgg.data import TreeCycles
 from rsgg.edges import EdgeBatch
 from rsgg.graph import Graph, GraphBatch
-from rsgg.oracle import CountingOracle, Oracle, TreeCyclesOracle
+from rsgg.oracles.oracle import CountingOracle, Oracle, TreeCyclesOracle
 from rsgg.seeds import streams
 from tests.graphs import has_cycle, tree, unicyclic
 

@@ -7,14 +7,14 @@ import pytest
 import torch
 from torch.distributions import Normal, kl_divergence
 
-from baselines.clear import CLEAR, CVAE, LATENT, Given, losses, symmetric
-from baselines.released.clear import ReleasedCLEAR
+from rsgg.baselines.clear import CLEAR, CVAE, LATENT, Given, losses, symmetric
+from rsgg.baselines.released.clear import ReleasedCLEAR
 from rsgg.contract import TriangleOracle
 from rsgg.data import TreeCycles
 from rsgg.data.dataset import Dataset
 from rsgg.errors import OracleError
 from rsgg.graph import GraphBatch
-from rsgg.oracle import CountingOracle, TreeCyclesOracle
+from rsgg.oracles.oracle import CountingOracle, TreeCyclesOracle
 
 
 @pytest.fixture(scope="module")

@@ -11,15 +11,15 @@ import torch
 from torch import Tensor
 
 import rsgg.contract as contract
-from baselines import controls
-from baselines.controls import RandomEdits, TwoSided
+from rsgg.baselines import controls
+from rsgg.baselines.controls import RandomEdits, TwoSided
 from benchmarks.catalogue import CATALOGUE
 from rsgg.contract import CHECKS, ContractViolation, Subject, check_explainer, run_check
 from rsgg.errors import NotFittedError, RSGGError
 from rsgg.explainer import Candidate, Capabilities, Choice, Counterfactual, Explainer, hyper
 from rsgg.graph import GraphBatch
 from rsgg.minimise import Minimised, with_edits
-from rsgg.oracle import CountingOracle, Oracle
+from rsgg.oracles.oracle import CountingOracle, Oracle
 from rsgg.seeds import torch_rng
 
 # -- every method ----------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from baselines.controls import (
+from rsgg.baselines.controls import (
     Complete,
     Empty,
     Identity,
@@ -21,7 +21,7 @@ from rsgg.contract import TriangleOracle
 from rsgg.data import ASD, Dataset, TreeCycles
 from rsgg.explainer import Counterfactual, Explainer
 from rsgg.graph import Graph, GraphBatch
-from rsgg.oracle import CountingOracle, TreeCyclesOracle
+from rsgg.oracles.oracle import CountingOracle, TreeCyclesOracle
 from tests.graphs import has_cycle, needs_asd, tree, unicyclic
 
 
@@ -159,7 +159,7 @@ def test_random_search_on_asd(asd: Dataset) -> None:
 def test_blocks_of_questions_are_charged_as_if_asked_one_by_one(search: type[Explainer], monkeypatch) -> None:
     graphs = TreeCycles(n_graphs=20).load().graphs
     blocks = search().explain(graphs, TreeCyclesOracle())
-    monkeypatch.setattr("baselines.controls.BLOCK_CELLS", 0)  # then every block holds one question
+    monkeypatch.setattr("rsgg.baselines.controls.BLOCK_CELLS", 0)  # then every block holds one question
     counted = CountingOracle(TreeCyclesOracle())
     one_by_one = search().explain(graphs, counted)
     assert [(r.edits, r.calls) for r in one_by_one] == [(r.edits, r.calls) for r in blocks]

@@ -10,13 +10,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from baselines.gcountergan import Discriminator, GCounteRGAN, Generator, Task, Training
-from baselines.released.gcountergan import ReleasedGCounteRGAN, dense_weights, edge_probabilities, forward
+from rsgg.baselines.gcountergan import Discriminator, GCounteRGAN, Generator, Task, Training
+from rsgg.baselines.released.gcountergan import ReleasedGCounteRGAN, dense_weights, edge_probabilities, forward
 from rsgg.contract import TriangleOracle, check_explainer
 from rsgg.data import ASD, TreeCycles
 from rsgg.errors import FitError, GraphError, OracleError
 from rsgg.graph import Graph, GraphBatch
-from rsgg.oracle import CountingOracle, Oracle, TreeCyclesOracle
+from rsgg.oracles.oracle import CountingOracle, Oracle, TreeCyclesOracle
 from tests.graphs import gnp_graphs, has_cycle, needs_asd, tree, unicyclic
 
 

@@ -23,13 +23,13 @@ import pandas as pd
 import pytest
 import torch
 
-from baselines.cf2 import CF2
-from baselines.clear import CLEAR
-from baselines.gcountergan import GCounteRGAN
-from baselines.meg import MEG
-from baselines.released.cf2 import ReleasedCF2
-from baselines.released.clear import ReleasedCLEAR
-from baselines.released.gcountergan import ReleasedGCounteRGAN
+from rsgg.baselines.cf2 import CF2
+from rsgg.baselines.clear import CLEAR
+from rsgg.baselines.gcountergan import GCounteRGAN
+from rsgg.baselines.meg import MEG
+from rsgg.baselines.released.cf2 import ReleasedCF2
+from rsgg.baselines.released.clear import ReleasedCLEAR
+from rsgg.baselines.released.gcountergan import ReleasedGCounteRGAN
 from benchmarks import catalogue, cli, hpo, hpo_table, runner, study
 from benchmarks.catalogue import Method, declared_dataset
 from benchmarks.cell import Cell
@@ -41,8 +41,8 @@ from benchmarks.verify import verify
 from rsgg.data import TrainingGraphs, TreeCycles
 from rsgg.errors import DataError, FitError, UsageError
 from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, Interval, hyper
-from rsgg.released import ReleasedRSGGCE
-from rsgg.rsgg_ce import RSGGCE
+from rsgg.rsgg_ce.released import ReleasedRSGGCE
+from rsgg.rsgg_ce.explainer import RSGGCE
 from rsgg.seeds import seed_for
 
 ROOT = Path(__file__).parent.parent

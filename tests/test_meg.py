@@ -10,7 +10,7 @@ from scipy.integrate import quad
 from scipy.stats import beta
 from torch import Tensor
 
-from baselines.meg import (
+from rsgg.baselines.meg import (
     MEG,
     EndState,
     GraphEnvironment,
@@ -24,12 +24,12 @@ from baselines.meg import (
     q_learning,
     reward,
 )
-from baselines.released.meg import ReleasedMEG, end_states
+from rsgg.baselines.released.meg import ReleasedMEG, end_states
 from rsgg.contract import CHECKS, Subject, TriangleOracle, run_check
 from rsgg.data import TreeCycles
 from rsgg.errors import OracleError, UsageError
 from rsgg.graph import GraphBatch
-from rsgg.oracle import CountingOracle, Oracle, TreeCyclesOracle
+from rsgg.oracles.oracle import CountingOracle, Oracle, TreeCyclesOracle
 from tests.graphs import has_cycle, tree, unicyclic
 
 EASY = MEG(episodes=60, decay=0.95, batch=4, interval=2)

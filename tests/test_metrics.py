@@ -13,7 +13,7 @@ from rsgg import metrics
 from rsgg.explainer import Counterfactual
 from rsgg.graph import Graph, GraphBatch
 from rsgg.metrics import CORE_COLUMNS, METRICS, consensus_edits, diversity, evaluate, ged, per_instance
-from rsgg.oracle import CountingOracle, Oracle, TreeCyclesOracle
+from rsgg.oracles.oracle import CountingOracle, Oracle, TreeCyclesOracle
 
 
 class CountsEdges(Oracle):

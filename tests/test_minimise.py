@@ -12,16 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from baselines.controls import Empty, TwoSided, TwoSidedMinimised
-from baselines.search import DCE
+from rsgg.baselines.controls import Empty, TwoSided, TwoSidedMinimised
+from rsgg.baselines.search import DCE
 from rsgg.contract import EdgesModuloThree
 from rsgg.data import ASD, TreeCycles
 from rsgg.errors import NotFittedError, RSGGError, UsageError
 from rsgg.explainer import Candidate, Capabilities, Explainer, hyper
 from rsgg.graph import Graph, GraphBatch
 from rsgg.minimise import Minimised, minimise, random_order
-from rsgg.optimum import optimal_ged
-from rsgg.oracle import CountingOracle, Oracle, TreeCyclesOracle
+from rsgg.oracles.optimum import optimal_ged
+from rsgg.oracles.oracle import CountingOracle, Oracle, TreeCyclesOracle
 from tests.graphs import gnp_graphs, has_cycle, needs_asd, tree, unicyclic
 
 

@@ -12,8 +12,8 @@ from torch import Tensor
 
 Chem = pytest.importorskip("rdkit.Chem")
 
-from baselines.meg import Recipe  # noqa: E402
-from baselines.molecules import (  # noqa: E402
+from rsgg.baselines.meg import Recipe  # noqa: E402
+from rsgg.baselines.molecules import (  # noqa: E402
     PRESET,
     FingerprintOracle,
     Fingerprints,
@@ -28,7 +28,7 @@ from baselines.molecules import (  # noqa: E402
 )
 from rsgg.errors import GraphError, UsageError  # noqa: E402
 from rsgg.graph import GraphBatch  # noqa: E402
-from rsgg.oracle import Oracle  # noqa: E402
+from rsgg.oracles.oracle import Oracle  # noqa: E402
 
 MOLECULES = [
     "C", "CC", "CCC", "CCCC", "CCCCC", "CC(C)C", "C=C", "C=CC", "C#C", "CO", "CCO", "CCCO", "CC(C)O", "OCCO", "C=O",

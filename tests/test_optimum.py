@@ -10,8 +10,8 @@ import torch
 from rsgg.contract import TriangleOracle
 from rsgg.data import ASD, TreeCycles
 from rsgg.graph import Graph, GraphBatch
-from rsgg.optimum import optimal_counterfactual, optimal_ged
-from rsgg.oracle import (
+from rsgg.oracles.optimum import optimal_counterfactual, optimal_ged
+from rsgg.oracles.oracle import (
     ASD_INTERCEPT,
     ASD_S1,
     ASD_S2,

@@ -14,7 +14,7 @@ from torch_geometric.nn import GCNConv, global_add_pool
 from rsgg.data import ASD
 from rsgg.errors import BudgetExhausted, OracleError
 from rsgg.graph import Graph, GraphBatch
-from rsgg.oracle import (
+from rsgg.oracles.oracle import (
     ASD_S1,
     ASD_S2,
     ASDOracle,

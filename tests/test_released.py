@@ -9,8 +9,8 @@ import torch
 from rsgg.data.tree_cycles import TreeCycles
 from rsgg.errors import FitError
 from rsgg.graph import Graph, GraphBatch
-from rsgg.oracle import CountingOracle, TreeCyclesOracle
-from rsgg.released import Noise, ReleasedRSGGCE, initial_weights
+from rsgg.oracles.oracle import CountingOracle, TreeCyclesOracle
+from rsgg.rsgg_ce.released import Noise, ReleasedRSGGCE, initial_weights
 from tests import plain_released as plain
 
 EPOCHS = 60
@@ -32,7 +32,7 @@ def both(graphs: GraphBatch) -> tuple[ReleasedRSGGCE, plain.PlainReleased]:
     start = {name: weight * 0.01 for name, weight in initial_weights(n, 8, 2, seed).items()}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "rsgg.released.initial_weights", lambda *_: {name: weight.clone() for name, weight in start.items()}
+            "rsgg.rsgg_ce.released.initial_weights", lambda *_: {name: weight.clone() for name, weight in start.items()}
         )
         fast.fit(graphs, TreeCyclesOracle(), seed=seed)
     noise = Noise.drawn(EPOCHS, 2, n, seed)
@@ -46,7 +46,7 @@ def both(graphs: GraphBatch) -> tuple[ReleasedRSGGCE, plain.PlainReleased]:
 
 
 def test_features_are_those_that_networkx_computes(graphs: GraphBatch) -> None:
-    from rsgg.released import _inputs
+    from rsgg.rsgg_ce.released import _inputs
 
     _, features, order = _inputs(graphs)
     for i in range(10):

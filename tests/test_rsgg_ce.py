@@ -15,11 +15,11 @@ from rsgg.data.tree_cycles import TreeCycles
 from rsgg.errors import FitError, NotFittedError, RSGGError, UsageError
 from rsgg.graph import Graph, GraphBatch
 from rsgg.metrics import removal_auroc
-from rsgg.networks import Discriminator, Encoder, Generator
-from rsgg.oracle import CountingOracle, Oracle, TreeCyclesOracle, n_components
-from rsgg.partial_order import Within
-from rsgg.rsgg_ce import RSGGCE
-from rsgg.training import Task, _Training
+from rsgg.rsgg_ce.networks import Discriminator, Encoder, Generator
+from rsgg.oracles.oracle import CountingOracle, Oracle, TreeCyclesOracle, n_components
+from rsgg.rsgg_ce.partial_order import Within
+from rsgg.rsgg_ce.explainer import RSGGCE
+from rsgg.rsgg_ce.training import Task, _Training
 
 
 @pytest.fixture(scope="module")

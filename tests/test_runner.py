@@ -27,8 +27,8 @@ from benchmarks.runner import Outcome, compute, run_cells
 from benchmarks.store import Damaged, Store, StoreError, content_hash, fingerprint
 from rsgg.data import ASD, TreeCycles
 from rsgg.minimise import Minimised
-from rsgg.optimum import optimal_ged
-from rsgg.oracle import Oracle
+from rsgg.oracles.optimum import optimal_ged
+from rsgg.oracles.oracle import Oracle
 from tests import standins
 from tests.standins import DATA, DRAWS, ELSEWHERE, RAISES, UNFITTABLE, Draws, cells
 

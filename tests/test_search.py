@@ -9,12 +9,12 @@ import pytest
 import torch
 from scipy.stats import chisquare
 
-from baselines.search import BACKWARD, COINS, DCE, DDBS, OBS, IRand, _pair, _race
+from rsgg.baselines.search import BACKWARD, COINS, DCE, DDBS, OBS, IRand, _pair, _race
 from rsgg.contract import TriangleOracle, check_explainer
 from rsgg.data import ASD, Dataset, TreeCycles
 from rsgg.explainer import Counterfactual, Explainer
 from rsgg.graph import Graph, GraphBatch
-from rsgg.oracle import ASD_INTERCEPT, ASD_S1, ASD_S2, ASD_WEIGHT_S1, ASD_WEIGHT_S2, CountingOracle, TreeCyclesOracle
+from rsgg.oracles.oracle import ASD_INTERCEPT, ASD_S1, ASD_S2, ASD_WEIGHT_S1, ASD_WEIGHT_S2, CountingOracle, TreeCyclesOracle
 from rsgg.seeds import seed_for, uniforms
 from tests.graphs import all_graphs, has_cycle, needs_asd, tree, unicyclic
 
@@ -113,7 +113,7 @@ def test_nothing_is_smaller_than_the_optimum_of_brute_force(oracle) -> None:
 def test_blocks_of_questions_are_charged_as_if_asked_one_by_one(search: type[Explainer], monkeypatch) -> None:
     graphs = TreeCycles(n_graphs=20).load().graphs
     blocks = search().explain(graphs, TreeCyclesOracle())
-    monkeypatch.setattr("baselines.search.BLOCK_CELLS", 0)  # then every block holds one question
+    monkeypatch.setattr("rsgg.baselines.search.BLOCK_CELLS", 0)  # then every block holds one question
     counted = CountingOracle(TreeCyclesOracle())
     assert outcome(search().explain(graphs, counted)) == outcome(blocks)
     assert (counted.calls == counted.evaluated) == (search is OBS)  # iRand always evaluates the tries of a level

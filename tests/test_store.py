@@ -32,7 +32,7 @@ from benchmarks.store import (
 )
 from rsgg.errors import UsageError
 from rsgg.minimise import Minimised
-from rsgg.partial_order import ExistingThenAll, ExistingThenMissing, Within
+from rsgg.rsgg_ce.partial_order import ExistingThenAll, ExistingThenMissing, Within
 from tests import standins
 from tests.standins import DATA, DRAWS
 

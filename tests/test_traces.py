@@ -17,9 +17,9 @@ from benchmarks.store import Store
 from rsgg.data import TreeCycles
 from rsgg.errors import RSGGError
 from rsgg.graph import GraphBatch
-from rsgg.oracle import CountingOracle, TreeCyclesOracle
-from rsgg.partial_order import ExistingThenAll, ExistingThenMissing
-from rsgg.sampling import SAMPLERS, partial_order_sampling, traced
+from rsgg.oracles.oracle import CountingOracle, TreeCyclesOracle
+from rsgg.rsgg_ce.partial_order import ExistingThenAll, ExistingThenMissing
+from rsgg.rsgg_ce.sampling import SAMPLERS, partial_order_sampling, traced
 
 DATA = TreeCycles(n_nodes=10, n_graphs=24, max_cycle_nodes=4)
 METHODS = [m for m in CATALOGUE if (m.name, m.variant) in {("rsgg-ce", "faithful"), ("rsgg-ce", "released")}]

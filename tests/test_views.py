@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from rsgg.data import TreeCycles
-from rsgg.networks import Encoder, Generator
-from rsgg.oracle import CountingOracle, TreeCyclesOracle
-from rsgg.rsgg_ce import RSGGCE
-from rsgg.training import Recipe, Task, _Training
-from rsgg.views import MISSING_PER_NODE, SampledView, WholeView, view_of
+from rsgg.rsgg_ce.networks import Encoder, Generator
+from rsgg.oracles.oracle import CountingOracle, TreeCyclesOracle
+from rsgg.rsgg_ce.explainer import RSGGCE
+from rsgg.rsgg_ce.training import Recipe, Task, _Training
+from rsgg.rsgg_ce.views import MISSING_PER_NODE, SampledView, WholeView, view_of
 
 
 @pytest.fixture(scope="module")

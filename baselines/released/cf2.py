@@ -26,11 +26,11 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from baselines.controls import only_candidate
+from rsgg.baselines.controls import only_candidate
 from rsgg.errors import FitError, GraphError
 from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, hyper
 from rsgg.graph import GraphBatch
-from rsgg.oracle import CountingOracle
+from rsgg.oracles.oracle import CountingOracle
 from rsgg.seeds import torch_rng
 
 

@@ -30,11 +30,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from baselines.clear import CVAE, LATENT, N_AUXILIARY, Given, losses
+from rsgg.baselines.clear import CVAE, LATENT, N_AUXILIARY, Given, losses
 from rsgg.errors import FitError, GraphError
 from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, Interval, hyper
 from rsgg.graph import GraphBatch
-from rsgg.oracle import CountingOracle
+from rsgg.oracles.oracle import CountingOracle
 from rsgg.seeds import seed_for, streams, torch_rng, uniforms
 
 N_FEATURES = 10  # columns of noise that stand for node features

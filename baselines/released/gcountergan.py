@@ -31,7 +31,7 @@ Not kept:
 1. Every *ordered* pair has its own coin there, and the matrix that comes out is not symmetric; here a pair has one
    coin, with the mean of both probabilities. The mean GED is the same.
 2. The dense layer of the generator has 14 million weights for 28 nodes but 5.4·10⁹ for 116 (20 GB). Above
-   `DENSE_WEIGHTS` it is factorised as in `baselines.gcountergan`; the network is random in either case.
+   `DENSE_WEIGHTS` it is factorised as in `rsgg.baselines.gcountergan`; the network is random in either case.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from baselines.gcountergan import STEPS, Generator, require_fitted_size, require_one_size
+from rsgg.baselines.gcountergan import STEPS, Generator, require_fitted_size, require_one_size
 from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Choice, Explainer, hyper
 from rsgg.graph import GraphBatch
-from rsgg.oracle import CountingOracle
+from rsgg.oracles.oracle import CountingOracle
 from rsgg.seeds import seed_for, streams, uniforms
 
 DENSE_WEIGHTS = 50_000_000

@@ -1,6 +1,6 @@
 """MEG as the comparison behind Table 1 ran it: in effect the nearest of ten random end states.
 
-Kept apart from the method (`baselines.meg`) so that its numbers come out again and can be explained. Its row:
+Kept apart from the method (`rsgg.baselines.meg`) so that its numbers come out again and can be explained. Its row:
 
     GED = min over 10 episodes of P - |X|,    X = the pairs that an odd number of 10 prefixes of random length flip,
 
@@ -38,7 +38,7 @@ from torch import Tensor
 
 from rsgg.explainer import Candidate, Capabilities, Explainer, hyper
 from rsgg.graph import GraphBatch
-from rsgg.oracle import CountingOracle
+from rsgg.oracles.oracle import CountingOracle
 from rsgg.seeds import numpy_rng
 
 MEMORY = 2 << 30  # bytes that the replay memory of a search may fill with the float32 inputs of all actions

@@ -91,7 +91,7 @@ def clear_has_no_counterfactual_signal(results: Results) -> Finding:
 @finding(4, "MEG's row comes from 32-node graphs and never asks the oracle.")
 def meg_is_from_other_graphs(results: Results) -> Finding:
     """Confirmed if the printed GED / Sparsity is the |V| + |E| of our 32-node graphs (within one) and not that of the
-    28-node ones, and zero calls are printed. How the end states came about is inferred (`baselines.released.meg`)."""
+    28-node ones, and zero calls are printed. How the end states came about is inferred (`rsgg.baselines.released.meg`)."""
     sizes = {data: _size(results.rows(data, "meg", "released")) for data in ("tree-cycles-32", "tree-cycles")}
     ged = [results.mean(data, "meg", "released", "ged") for data in sizes]
     printed_size = {

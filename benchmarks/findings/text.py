@@ -7,8 +7,8 @@ from pathlib import Path
 
 import networkx as nx
 
-from baselines.released.cf2 import ReleasedCF2
-from baselines.released.clear import ReleasedCLEAR
+from rsgg.baselines.released.cf2 import ReleasedCF2
+from rsgg.baselines.released.clear import ReleasedCLEAR
 from benchmarks.findings.finding import Finding, NotMeasured, Results, finding, paper_value, verdict_of
 from benchmarks.verdict import paper_table
 from rsgg.data import ASD, TreeCycles

@@ -21,7 +21,7 @@ import torch
 from rsgg.data.dataset import Dataset, cache_dir
 from rsgg.errors import DataError, GraphError
 from rsgg.graph import Graph, GraphBatch
-from rsgg.oracle import ASDOracle
+from rsgg.oracles.oracle import ASDOracle
 
 N_REGIONS = 116
 CLASSES = ("td", "asd")  # folder names; their positions are the labels

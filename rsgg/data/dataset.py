@@ -22,7 +22,7 @@ from torch import Tensor
 from rsgg import encodings
 from rsgg.errors import DataError
 from rsgg.graph import GraphBatch
-from rsgg.oracle import Oracle
+from rsgg.oracles.oracle import Oracle
 from rsgg.seeds import torch_rng
 
 
@@ -60,7 +60,7 @@ class Dataset:
     @cached_property
     def optimum(self) -> Tensor | None:
         """GED*, the smallest possible number of edits per graph, where it is known."""
-        from rsgg.optimum import optimal_ged
+        from rsgg.oracles.optimum import optimal_ged
 
         return optimal_ged(self.oracle, self.graphs)
 

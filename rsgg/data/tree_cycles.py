@@ -21,7 +21,7 @@ import torch
 from rsgg.data.dataset import Dataset
 from rsgg.errors import DataError
 from rsgg.graph import GraphBatch
-from rsgg.oracle import TreeCyclesOracle
+from rsgg.oracles.oracle import TreeCyclesOracle
 from rsgg.seeds import numpy_rng
 
 FAMILY = "tree-cycles"

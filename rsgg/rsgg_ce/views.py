@@ -19,8 +19,8 @@ from torch import Tensor
 
 from rsgg.edges import EdgeBatch
 from rsgg.graph import GraphBatch
-from rsgg.networks import Generator
-from rsgg.oracle import Oracle
+from rsgg.rsgg_ce.networks import Generator
+from rsgg.oracles.oracle import Oracle
 
 WHOLE_UP_TO = 120  # nodes: up to here matrices are the faster of the two
 AT_ONCE = 128  # graphs of which one sample each is drawn at a time

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from rsgg.graph import GraphBatch
-from rsgg.oracle import ASDOracle, CountingOracle, Oracle, TreeCyclesOracle, n_components
+from rsgg.oracles.oracle import ASDOracle, CountingOracle, Oracle, TreeCyclesOracle, n_components
 
 
 def optimal_ged(oracle: Oracle, graphs: GraphBatch) -> Tensor | None:

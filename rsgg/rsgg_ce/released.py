@@ -33,9 +33,9 @@ from torch import Tensor
 from rsgg.errors import FitError, GraphError
 from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, hyper
 from rsgg.graph import GraphBatch
-from rsgg.oracle import CountingOracle
-from rsgg.partial_order import ExistingThenAll
-from rsgg.sampling import in_blocks, partial_order_sampling, sampler_named
+from rsgg.oracles.oracle import CountingOracle
+from rsgg.rsgg_ce.partial_order import ExistingThenAll
+from rsgg.rsgg_ce.sampling import in_blocks, partial_order_sampling, sampler_named
 from rsgg.seeds import torch_rng
 
 HIDDEN, LATENT, DISCRIMINATOR_WIDTH = 4, 2, 2

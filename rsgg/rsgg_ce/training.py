@@ -24,10 +24,10 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 from torch.nn.functional import softplus
 
 from rsgg.graph import GraphBatch
-from rsgg.networks import Adjacency, Discriminator, Encoder, Generator
-from rsgg.oracle import Oracle
+from rsgg.rsgg_ce.networks import Adjacency, Discriminator, Encoder, Generator
+from rsgg.oracles.oracle import Oracle
 from rsgg.seeds import seed_for, torch_rng
-from rsgg.views import Coins, view_of
+from rsgg.rsgg_ce.views import Coins, view_of
 
 
 @dataclass(frozen=True)

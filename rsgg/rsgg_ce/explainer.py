@@ -1,7 +1,7 @@
 """RSGG-CE: Robust Stochastic Graph Generator for Counterfactual Explanations (Section 4), as its paper describes it.
 
-1. Training, per class c: a generator 𝔾 and a discriminator 𝔻 by Eq. 4 (`rsgg.training`, `rsgg.networks`).
-2. Inference: A_g = 𝔾(X, A) of the generator of Φ(G)'s class, then Algorithm 1 along a partial order (`rsgg.sampling`).
+1. Training, per class c: a generator 𝔾 and a discriminator 𝔻 by Eq. 4 (`rsgg.rsgg_ce.training`, `rsgg.rsgg_ce.networks`).
+2. Inference: A_g = 𝔾(X, A) of the generator of Φ(G)'s class, then Algorithm 1 along a partial order (`rsgg.rsgg_ce.sampling`).
 
 Readings of the paper, where it leaves room:
 
@@ -27,12 +27,12 @@ from torch import Tensor
 from rsgg.errors import GraphError, UsageError
 from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, Interval, hyper
 from rsgg.graph import GraphBatch
-from rsgg.networks import Generator
-from rsgg.oracle import CountingOracle
-from rsgg.partial_order import ExistingThenMissing, PartialOrder
-from rsgg.sampling import in_blocks, partial_order_sampling, sampler_named
+from rsgg.rsgg_ce.networks import Generator
+from rsgg.oracles.oracle import CountingOracle
+from rsgg.rsgg_ce.partial_order import ExistingThenMissing, PartialOrder
+from rsgg.rsgg_ce.sampling import in_blocks, partial_order_sampling, sampler_named
 from rsgg.seeds import seed_for
-from rsgg.training import Outcome, Recipe, Task, build_generator, empty_generator, fit_class
+from rsgg.rsgg_ce.training import Outcome, Recipe, Task, build_generator, empty_generator, fit_class
 
 RATES = Choice((1e-4, 1e-3, 1e-2))
 ALGORITHM_2 = ExistingThenMissing()

@@ -28,8 +28,8 @@ from torch import Tensor
 from rsgg.errors import UsageError
 from rsgg.explainer import BUDGET_USED_UP, Candidate
 from rsgg.graph import GraphBatch
-from rsgg.oracle import CountingOracle
-from rsgg.partial_order import Group, PartialOrder
+from rsgg.oracles.oracle import CountingOracle
+from rsgg.rsgg_ce.partial_order import Group, PartialOrder
 from rsgg.seeds import streams, uniforms
 
 Reading = Literal["text", "letter"]
