@@ -1,0 +1,57 @@
+"""What users type: lists of names and numbers, "module:object" references, and the sentence for a wrong one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
+
+from rsgg.errors import UsageError
+
+
+def names(asked: Sequence[str] | None) -> list[str]:
+    """["a,b", "c"] -> ["a", "b", "c"], without repetitions."""
+    parts = [part.strip() for text in asked or () for part in text.split(",")]
+    return list(dict.fromkeys(part for part in parts if part))
+
+
+def numbers(asked: Sequence[str] | None, what: str) -> tuple[int, ...]:
+    """["0-2,5"] -> (0, 1, 2, 5), without repetitions, in rising order."""
+    found: set[int] = set()
+    for part in names(asked):
+        first, dash, last = part.partition("-")
+        if not first.isascii() or not first.isdigit() or (dash and not (last.isascii() and last.isdigit())):
+            raise UsageError(f"{part!r} is not a {what}; give numbers such as 0-3,7.")
+        if dash and int(last) < int(first):
+            raise UsageError(f"The range {part!r} of {what}s is empty; give the smaller number first.")
+        found.update(range(int(first), int(last if dash else first) + 1))
+    return tuple(sorted(found))
+
+
+def unknown(what: str, asked: str, known: Sequence[str]) -> UsageError:
+    """The error for a name that does not exist, with the nearest one that does."""
+    near = get_close_matches(asked, known, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}."
+    return UsageError(f"There is no {what} {asked!r}; {hint}")
+
+
+def imported(reference: str) -> Any:
+    """The object that "module:name" refers to, from the Python path or the current folder."""
+    module, _, name = reference.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    try:
+        found: Any = import_module(module)
+    except Exception as error:
+        raise UsageError(
+            f"{module!r} (asked for as {reference!r}) cannot be imported: {error}; "
+            "give a module on the Python path or in this folder."
+        ) from error
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise UsageError(f"The module {module!r} has no {name!r}; check the name after the colon in {reference!r}.")
+        found = getattr(found, part)
+    return found

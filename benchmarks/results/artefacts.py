@@ -1,0 +1,133 @@
+"""Artefacts: every file that an experiment leaves in a folder of results, and the one manifest over all of them.
+
+    with Artefacts(folder, "table1") as files:
+        files.csv("table1.csv", table)
+
+Each file is written whole or not at all and entered into `manifest.json` with its sha256, who made it and from which
+commit; a file whose content has not changed keeps its entry. `check` says what is missing, changed or not listed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Self
+
+import pandas as pd
+
+from benchmarks.results.files import TEMPORARY, StoreError, csv_of, shown, write_text, write_whole
+from benchmarks.results.ledger import FORMAT
+from benchmarks.results.provenance import provenance
+
+MANIFEST = "manifest.json"
+
+
+class Artefacts:
+    """Writes files into `folder` and enters them into its manifest when the block ends."""
+
+    def __init__(self, folder: Path, made_by: str) -> None:
+        self.folder, self.made_by = folder, made_by
+        self.written: dict[str, str] = {}  # name: sha256
+        self.experiment: dict[str, Any] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None and (self.written or self.experiment):
+            with _locked(self.folder):
+                self._enter()
+
+    def text(self, name: str, text: str) -> Path:
+        return self.whole(name, lambda file: file.write(text.encode()))
+
+    def csv(self, name: str, table: pd.DataFrame) -> Path:
+        return self.text(name, csv_of(table))
+
+    def whole(self, name: str, write: Callable[[Any], None]) -> Path:
+        """A file that `write` fills."""
+        path = self.folder / name
+        write_whole(path, write)
+        return self.add(name)
+
+    def add(self, name: str) -> Path:
+        """Enter a file that is there already."""
+        path = self.folder / name
+        self.written[name] = sha256_of(path)
+        return path
+
+    def about(self, **entry: Any) -> None:
+        """What the manifest says of the experiment: its cells, seeds, duration, commits, what is missing."""
+        self.experiment |= entry
+
+    def _enter(self) -> None:
+        manifest = read_manifest(self.folder)
+        files, origin = manifest.get("files", {}), {"made_by": self.made_by, "commit": provenance()["commit"]}
+        for name, sha256 in self.written.items():
+            if files.get(name, {}).get("sha256") != sha256:
+                files[name] = {"sha256": sha256, **origin}
+        experiments = manifest.get("experiments", {})
+        if self.experiment:
+            experiments[self.made_by] = self.experiment
+        whole = {"format": FORMAT, **provenance(), "experiments": experiments, "files": dict(sorted(files.items()))}
+        write_text(self.folder / MANIFEST, json.dumps(whole, indent=1) + "\n")
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a folder; empty where there is none."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{shown(folder / MANIFEST)} cannot be read ({error}); remove it or restore it.") from error
+    if not isinstance(manifest, dict):
+        raise StoreError(f"{shown(folder / MANIFEST)} is no manifest; remove it or restore it.")
+    return manifest
+
+
+def sha256_of(path: Path) -> str:
+    """Of a file's bytes; empty where there is none."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+
+
+def check(folder: Path, *, complete: bool) -> tuple[int, list[str]]:
+    """How many files match the manifest, and a sentence for each that does not; with `complete`, also for each file
+    that the manifest does not name."""
+    files: Mapping[str, Any] = read_manifest(folder).get("files", {})
+    wrong = [
+        f"{shown(folder / name)} is missing or differs from the manifest."
+        for name, entry in files.items()
+        if sha256_of(folder / name) != entry["sha256"]
+    ]
+    if complete:
+        wrong += [f"{shown(folder / name)} is not in the manifest." for name in unlisted(folder, files)]
+    return len(files) - len(wrong), wrong
+
+
+def unlisted(folder: Path, files: Mapping[str, Any]) -> list[str]:
+    """The files below a folder that its manifest does not name."""
+    there = (path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if path.is_file())
+    return [name for name in there if name not in files and name != MANIFEST and not Path(name).name.startswith(TEMPORARY)]
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """One process at a time reads and writes a manifest."""
+    path = folder / f"{TEMPORARY}manifest.lock"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = path.open("a")
+    except OSError as error:
+        raise StoreError(f"Results cannot be written to {folder} ({error.strerror}); choose another folder.") from error
+    with file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                path.unlink()

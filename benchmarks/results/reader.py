@@ -1,0 +1,165 @@
+"""Stored results as figures, tables and the report read them: this machine's where complete, else the reference.
+
+`Results.table` reads a table that an experiment wrote, `Results.ledger` the per-instance rows of one row of Table 1. A
+table of `results/local` counts as complete if it has every row that the reference has, and it gives way to a reference
+that is newer, because a method may have changed since it was written. Nothing is computed here: even the input graphs
+are read from the ledger (the control that deletes every edge lists them).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import zip_longest
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.results.files import LOCAL, REFERENCE, existing_folder, read_csv, shown
+from benchmarks.results.ledger import Store, compact_name
+from benchmarks.results.paper import of_paper
+
+KEYS = {  # the columns that tell rows of a table apart; of those not listed here every row has to be there
+    "table1": ["dataset", "method", "variant", "metric"],
+    "ablation": ["value", "method", "variant", "metric", "folds"],
+    "runtime": ["vary", "value", "method", "variant", "quantity"],
+    "runtime_growth": ["vary", "method", "variant", "quantity"],
+    "convergence": ["dataset", "method", "variant", "class", "metric"],
+    "hpo_summary": ["method", "variant", "dataset", "protocol"],
+    "hyperparameters": ["method", "variant", "dataset", "hyperparameter"],
+}
+
+
+@dataclass
+class Results:
+    """Stored results: folders in the order in which they are preferred. `used` says which files were read.
+
+    With `beside`, a user's own results are shown beside the reference: rows of the first folder that the reference has
+    not are added to its tables.
+    """
+
+    folders: tuple[Path, ...] = (LOCAL, REFERENCE)
+    beside: Path | None = None
+    used: list[Path] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, folder: Path | None, *, beside_reference: bool = False) -> Results:
+        """Results of one folder, or of this machine where complete and else the reference; or the reference with the
+        rows of a folder beside it."""
+        if beside_reference:
+            return cls((REFERENCE,), beside=existing_folder(folder or LOCAL))
+        return cls() if folder is None else cls((existing_folder(folder),))
+
+    def again(self) -> Results:
+        """The same folders, with nothing read yet."""
+        return Results(self.folders, self.beside)
+
+    # -- tables ------------------------------------------------------------------------------------------
+
+    def path(self, name: str) -> Path | None:
+        """The file of this table, from the first folder where it is complete and up to date; None if there is none."""
+        candidates = [folder / f"{name}.csv" for folder in self.folders if (folder / f"{name}.csv").is_file()]
+        for path, fallback in zip_longest(candidates, candidates[1:]):
+            if fallback is None or (_as_new(path, fallback) and _complete(path, fallback, name)):
+                return path
+        return None
+
+    def table(self, name: str, *, as_text: bool = False) -> pd.DataFrame | None:
+        """A table that an experiment wrote, e.g. "table1" or "ablation_cycle_size"; None where there is none.
+
+        As text, 11.000 stays 11.000 and what is empty is an empty text.
+        """
+        path = self.path(name)
+        if path is None:
+            return None
+        self._used(path)
+        how = {"dtype": str, "keep_default_na": False} if as_text else {}
+        table, own = read_csv(path, **how), None if self.beside is None else self.beside / f"{name}.csv"
+        keys = _keys(name)
+        if own is None or keys is None or not own.is_file():
+            return table if len(table.columns) else None
+        self._used(own)
+        added = read_csv(own, **how)
+        known = set(map(tuple, table[keys].astype(str).to_numpy().tolist()))
+        new = [tuple(row) not in known for row in added[keys].astype(str).to_numpy().tolist()]
+        return pd.concat((table, added[new]), ignore_index=True)
+
+    def paper(self, name: str) -> pd.DataFrame:
+        """What the paper prints, e.g. "table1"."""
+        return of_paper(name)
+
+    def _used(self, path: Path) -> None:
+        if path not in self.used:
+            self.used.append(path)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The files that were read, relative to the project."""
+        return tuple(shown(path) for path in self.used)
+
+    # -- ledgers -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def _stores(self) -> list[Store]:
+        return [Store(folder) for folder in (*self.folders, *([self.beside] if self.beside else []))]
+
+    def ledger(self, dataset: str, method: str, variant: str) -> pd.DataFrame:
+        """The rows of replicate 0 of one row of Table 1, all ten folds; empty where it is not stored.
+
+        From the first folder that has as many folds as any.
+        """
+        found = [(store, store.rows(dataset, method, variant)) for store in self._stores]
+        store, rows = max(found, key=lambda pair: pair[1]["fold"].nunique() if len(pair[1]) else 0)
+        if len(rows):
+            named = {"task": {"name": dataset}, "method": {"name": method, "variant": variant}}
+            self._used(store.root / "ledger" / compact_name(named))
+        return rows
+
+    def inputs(self, dataset: str) -> dict[int, np.ndarray]:
+        """The adjacency matrices of a data set's graphs by instance, uint8: what the empty-graph control removed."""
+        graphs = {}
+        for row in self.ledger(dataset, "empty", "control").itertuples():
+            adjacency = np.zeros((row.n_nodes, row.n_nodes), dtype=np.uint8)
+            u, v = np.divmod(np.asarray(row.edits, dtype=int), row.n_nodes)
+            adjacency[u, v] = adjacency[v, u] = 1
+            graphs[int(row.instance)] = adjacency
+        return graphs
+
+    def parquet(self, name: str, dataset: str) -> tuple[pd.DataFrame, Path | None]:
+        """The rows of traces.parquet or candidates.parquet on a data set, from the first folder that has some."""
+        for folder in self.folders:
+            path = folder / f"{name}.parquet"
+            if path.is_file():
+                table = pd.read_parquet(path)
+                table = table[table["dataset"] == dataset]
+                if len(table):
+                    self._used(path)
+                    return table, path
+        return pd.DataFrame(), None
+
+
+def edited(adjacency: np.ndarray, edits: object) -> np.ndarray:
+    """The graph that these edits (pairs u ≤ v coded u·n + v) make of an input: each pair becomes what it was not."""
+    after = adjacency.copy()
+    u, v = np.divmod(np.asarray(edits, dtype=int), len(adjacency))
+    after[u, v] = after[v, u] = 1 - adjacency[u, v]
+    return after
+
+
+def _as_new(path: Path, fallback: Path) -> bool:
+    return path.stat().st_mtime >= fallback.stat().st_mtime
+
+
+def _keys(name: str) -> list[str] | None:
+    family = next((columns for table, columns in KEYS.items() if name.startswith(f"{table}_")), None)
+    return KEYS.get(name, family)
+
+
+def _complete(path: Path, fallback: Path, name: str) -> bool:
+    """Has this table every row that the other one has?"""
+    own, other, keys = read_csv(path), read_csv(fallback), _keys(name)
+    if keys is None or not set(keys) <= set(own.columns):
+        return len(own) >= len(other)
+    rows = set(map(tuple, other[keys].to_numpy().tolist()))
+    return rows <= set(map(tuple, own[keys].to_numpy().tolist()))

@@ -1,0 +1,241 @@
+"""From ledgers to numbers: estimates with intervals, and rows compared on the same graphs.
+
+Estimates are means of fold means of replicate 0, as the paper's are; their intervals are bootstrapped over folds. The
+prediction interval, which says where a further ten-fold mean would fall, comes from all complete replicates, or from
+fold means where they are too few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.registry import methods
+from benchmarks.registry.methods import Method
+from benchmarks.registry.metrics import METRICS, per_instance
+from benchmarks.results.cell import FOLDS, Cell
+from benchmarks.results.paper import printed, training_share
+from rsgg.statistics import (
+    NOWHERE,
+    Bounds,
+    bootstrap_interval,
+    fold_means,
+    holm,
+    paired_dominance,
+    paired_wilcoxon,
+    prediction_interval,
+    prediction_interval_from_folds,
+    rank_biserial,
+    wilson_interval,
+)
+
+ROW = ["dataset", "method", "variant"]
+COLUMNS = (
+    *ROW, "metric", "mean", "ci_low", "ci_high", "pi_low", "pi_high", "judged", "basis", "n", "folds", "replicates",
+)  # fmt: skip
+LEVEL = 0.95
+MIN_FOLDS = 5  # with fewer, there is no prediction interval, and intervals are bootstrapped over instances
+MIN_REPLICATES = 3  # of ten folds each; with fewer, t quantiles are so large that the interval would hold almost anything
+
+
+def accounted(ledger: pd.DataFrame) -> pd.DataFrame:
+    """Per-instance metrics of the ledger, in the accounting that the paper used for each row."""
+    known = methods.rows()
+    rows = zip(ledger["method"], ledger["variant"], strict=True)
+    calls = [known[row].calls_per_check if row in known else 1 for row in rows]
+    share = [training_share(*row) for row in zip(ledger["dataset"], ledger["method"], strict=True)]
+    return per_instance(ledger.assign(calls_per_check=calls, training_share=share))
+
+
+def summarise(ledger: pd.DataFrame) -> pd.DataFrame:
+    """`COLUMNS`: one line per row and metric; metrics that do not apply to a row are left out.
+
+    `judged`, `pi_low` and `pi_high` are what a printed number is compared with: where the printed row averages fewer
+    folds, so do they; `basis` says what the prediction interval comes from.
+    """
+    if ledger.empty:
+        return pd.DataFrame(columns=list(COLUMNS))
+    lines: list[dict[str, Any]] = []
+    for row, instances in accounted(ledger).groupby(ROW, sort=False):
+        first = instances[instances["seed"] == instances["seed"].min()]
+        folds, replicate_means = _means(instances)
+        for metric in METRICS:
+            if first[metric].notna().any():
+                lines.append(
+                    {**dict(zip(ROW, row, strict=True)), "metric": metric}
+                    | _estimates(row, metric, first, folds[metric].dropna(), replicate_means[metric].dropna())
+                )
+    return pd.DataFrame(lines, columns=list(COLUMNS))
+
+
+def _means(instances: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Fold means of replicate 0 (the first one), and the means of fold means of all complete replicates.
+
+    A replicate is complete if it has as many folds as any has.
+    """
+    folds = instances.groupby(["seed", "fold"])[list(METRICS)].mean()
+    by_seed = folds.groupby("seed")
+    n_folds = by_seed.size()
+    return folds.loc[folds.index[0][0]], by_seed.mean()[n_folds == n_folds.max()]
+
+
+def _estimates(
+    row: tuple[str, str, str], metric: str, first: pd.DataFrame, folds: pd.Series, replicates: pd.Series
+) -> dict[str, Any]:
+    mean, interval = float(folds.mean()), _interval(metric, first)
+    judged, (predicted, basis) = mean, _predicted(folds.to_numpy(), replicates.to_numpy())
+    paper = printed(row[0], row[1], metric)
+    if paper is not None and paper.folds < len(folds) and row[2] in ("released", "faithful"):
+        fewer = folds.iloc[: paper.folds].to_numpy()
+        judged, basis = float(fewer.mean()), f"the first {paper.folds} fold means"
+        predicted = prediction_interval_from_folds(fewer, further_folds=paper.folds, level=LEVEL)
+    return {
+        "mean": mean, "ci_low": interval.low, "ci_high": interval.high,
+        "pi_low": predicted.low, "pi_high": predicted.high, "judged": judged, "basis": basis,
+        "n": int(first[metric].notna().sum()), "folds": len(folds), "replicates": len(replicates),
+    }  # fmt: skip
+
+
+def _interval(metric: str, first: pd.DataFrame) -> Bounds:
+    """95 % bootstrap interval over folds; where all outcomes of a correctness agree, Wilson's over instances."""
+    values = first[metric].dropna()
+    if metric.startswith("correctness") and values.nunique() == 1:
+        return wilson_interval(float(values.sum()), len(values), level=LEVEL)
+    clusters = first["fold"] if first["fold"].nunique() >= MIN_FOLDS else None
+    return bootstrap_interval(first[metric], clusters=clusters, level=LEVEL)
+
+
+def _predicted(means: np.ndarray, replicate_means: np.ndarray) -> tuple[Bounds, str]:
+    """Where a further ten-fold mean would fall, and what that is based on."""
+    if len(means) < MIN_FOLDS:
+        return NOWHERE, f"{len(means)} folds were run"
+    if len(means) == FOLDS and len(replicate_means) >= MIN_REPLICATES:
+        return prediction_interval(replicate_means, level=LEVEL), f"{len(replicate_means)} replicates"
+    interval = prediction_interval_from_folds(means, further_folds=FOLDS, level=LEVEL)
+    return interval, f"one replicate, {len(means)} fold means"
+
+
+def fold_estimate(rows: pd.DataFrame, metric: str) -> dict[str, float]:
+    """Mean, standard error and 95 % interval over fold means (of all replicates); neither for a single fold."""
+    cluster = rows["seed"] * rows["fold"].max() + rows["seed"] + rows["fold"]
+    means = fold_means(rows[metric], cluster)
+    interval = bootstrap_interval(rows[metric], clusters=cluster)
+    se = float(np.std(means, ddof=1) / np.sqrt(len(means))) if len(means) > 1 else float("nan")
+    return {
+        "mean": float(means.mean()), "se": se, "ci_low": interval.low, "ci_high": interval.high, "folds": len(means)
+    }  # fmt: skip
+
+
+def means_so_far(ledger: pd.DataFrame) -> pd.DataFrame:
+    """Means of fold means of replicate 0 with the number of `folds`, by row: quick, without intervals."""
+    instances = accounted(ledger[ledger["seed"] == ledger["seed"].min()])
+    by_row = instances.groupby([*ROW, "fold"], sort=False)[list(METRICS)].mean().groupby(ROW, sort=False)
+    return by_row.mean().assign(folds=by_row.size())
+
+
+# -- Paired comparisons --------------------------------------------------------------------------------------------
+
+REFERENCE, RELEASED = ("rsgg-ce", "faithful"), ("rsgg-ce", "released")
+COMPARED_METRICS = ("correctness", "ged", "ged_on_success")
+COMPARISON_COLUMNS = (
+    "dataset", "question", "metric", "method", "variant", "against_method", "against_variant", "n", "mean",
+    "against_mean", "difference", "ci_low", "ci_high", "p", "p_holm", "rank_biserial", "dominance",
+)  # fmt: skip
+
+
+def compare(ledger: pd.DataFrame, rows: Sequence[Method]) -> pd.DataFrame:
+    """Pairs of rows on the same instances of replicate 0: Wilcoxon, Holm within a question, effect sizes.
+
+    `ged_on_success` compares the instances that both explain. The tests take the fitted models as given: they say
+    whether two rows differ on these graphs, the prediction intervals of `summarise` what another fit would bring.
+    """
+    if ledger.empty:
+        return pd.DataFrame(columns=list(COMPARISON_COLUMNS))
+    instances = accounted(ledger)
+    lines = []
+    for dataset, own in instances[instances["seed"] == instances["seed"].min()].groupby("dataset", sort=False):
+        present = dict(iter(own.set_index(["fold", "instance"]).groupby(["method", "variant"], sort=False)))
+        for question, one, other in _questions(list(present), rows):
+            both = present[one].join(present[other].add_suffix("_other"), how="inner")
+            pair = {"method": one[0], "variant": one[1], "against_method": other[0], "against_variant": other[1]}
+            lines += [
+                {"dataset": dataset, "question": question, **pair, **_paired(both, metric)} for metric in COMPARED_METRICS
+            ]
+    compared = pd.DataFrame(lines, columns=list(COMPARISON_COLUMNS))
+    compared["p_holm"] = compared.groupby(["dataset", "question", "metric"])["p"].transform(holm)
+    return compared
+
+
+def _questions(
+    present: Sequence[tuple[str, str]], rows: Sequence[Method]
+) -> Iterator[tuple[str, tuple[str, str], tuple[str, str]]]:
+    """Which rows are compared: RSGG-CE with all others; generators that differ in nothing but their training."""
+    if REFERENCE in present:
+        yield from (("rsgg-ce against the others", REFERENCE, other) for other in present if other != REFERENCE)
+    if RELEASED in present:
+        rest = [row for row in present if row[1] == "released" and row != RELEASED]
+        yield from (("rsgg-ce against the others, as released", RELEASED, other) for other in rest)
+    for one, other in combinations(rows, 2):
+        if {one.row, other.row} <= set(present) and _differ_in(one, other) == {"generator"}:
+            yield "does the generator matter", one.row, other.row
+
+
+def _differ_in(one: Method, other: Method) -> set[str]:
+    """The names of the options in which two rows of one explainer differ; of two explainers, the explainer."""
+    if one.explainer != other.explainer:
+        return {"explainer"}
+    names = {*one.options, *other.options}
+    return {name for name in names if one.options.get(name) != other.options.get(name)}
+
+
+def _paired(both: pd.DataFrame, metric: str) -> dict[str, Any]:
+    pairs = both[[metric, f"{metric}_other"]].dropna()
+    x, y = pairs[metric].to_numpy(), pairs[f"{metric}_other"].to_numpy()
+    if not len(pairs):
+        return {"metric": metric, "n": 0}
+    fold = pairs.index.get_level_values("fold")
+    interval = bootstrap_interval(x - y, clusters=fold if fold.nunique() >= MIN_FOLDS else None)
+    return {
+        "metric": metric, "n": len(pairs), "mean": x.mean(), "against_mean": y.mean(), "difference": (x - y).mean(),
+        "ci_low": interval.low, "ci_high": interval.high, "p": paired_wilcoxon(x, y),
+        "rank_biserial": rank_biserial(x, y), "dominance": paired_dominance(x, y),
+    }  # fmt: skip
+
+
+# -- What is missing -----------------------------------------------------------------------------------------------
+
+
+def missing(expected: Sequence[Cell], ledger: pd.DataFrame, reasons: Mapping[str, str] | None = None) -> list[str]:
+    """A sentence for each row and replicate with cells that are not there; `reasons` by cell key, where known."""
+    stored = set() if ledger.empty else set(ledger["cell"])
+    gaps: dict[tuple[str, str], list[Cell]] = {}
+    asked: dict[str, int] = {}
+    for cell in expected:
+        whose = f"{cell.task.label}, {cell.method.label}"
+        asked[whose] = asked.get(whose, 0) + 1
+        if cell.key not in stored:
+            reason = cell.method.unsupported(cell.task.name) or (reasons or {}).get(cell.key, "not computed")
+            gaps.setdefault((whose, reason), []).append(cell)
+    return [
+        f"{whose}: {reason}" + ("" if len(absent) == asked[whose] else f" ({_which(absent)})")
+        for (whose, reason), absent in gaps.items()
+    ]
+
+
+def _which(absent: Sequence[Cell]) -> str:
+    by_seed: dict[int, list[int]] = {}
+    for cell in absent:
+        by_seed.setdefault(cell.seed, []).append(cell.fold)
+    partial = {seed: folds for seed, folds in by_seed.items() if len(folds) < absent[0].folds}
+    whole = [seed for seed in by_seed if seed not in partial]
+    parts = [_listed("replicate", whole)] if whole else []
+    parts += [f"{_listed('fold', sorted(folds))} of replicate {seed}" for seed, folds in partial.items()]
+    return "; ".join(parts)
+
+
+def _listed(what: str, members: Sequence[int]) -> str:
+    return f"{what}{'s' if len(members) > 1 else ''} {', '.join(map(str, members))}"
