@@ -21,7 +21,6 @@ from torch import Tensor
 from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.minimise import Minimised, random_order
-from rsgg.oracles.optimum import optimal_counterfactual
 from rsgg.oracles.oracle import CountingOracle
 
 BLOCK_CELLS = 1 << 23  # adjacency cells in one block of speculative questions: bounds the memory
@@ -154,7 +153,7 @@ def _first_flip(
         for position in first.nonzero().flatten().tolist():
             found[int(owner[position])] = asked[position].clone()
             open_[owner[position]] = False
-        if oracle.budget is not None:
+        if oracle.limited:
             open_ &= ~torch.tensor([oracle.exhausted(i) for i in range(len(open_))])
     no_flip = "no number of random removals or additions changed the class"
     return [
@@ -197,8 +196,8 @@ class TwoSidedMinimised(Minimised):
 
 @dataclass(kw_only=True)
 class Optimum(Explainer):
-    """The exact optimum (`rsgg.oracles.optimum`), checked with one call. No black-box method: it knows the rule inside the
-    oracle, and fails for oracles whose rule is not known.
+    """The exact optimum (`Oracle.optimal_counterfactual`), checked with one call. No black-box method: it uses what the
+    oracle knows about its own rule, and fails for oracles whose optimum is not known.
     """
 
     capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, deterministic=True)
@@ -206,7 +205,7 @@ class Optimum(Explainer):
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
     ) -> list[Candidate]:
-        best = optimal_counterfactual(oracle, graphs, classes)
+        best = oracle.optimal_counterfactual(graphs, classes)
         if best is None:
             return [Candidate(None, f"the optimum is not known for the oracle {oracle.name!r}")] * (len(graphs) * k)
         impossible = Candidate(None, "no counterfactual exists")

@@ -6,22 +6,29 @@
     for result in explainer.explain(graphs, oracle):
         print(result.added, result.removed, result.calls)
 
-Graphs may be `rsgg.Graph`, NetworkX graphs or PyG `Data`.
+Graphs may be `rsgg.Graph`, NetworkX graphs or PyG `Data`. Names are imported when they are first used, so that
+`import rsgg.statistics` loads neither torch nor any model.
 """
 
-from rsgg.contract import check_explainer
-from rsgg.data import ASD, Dataset, TreeCycles
-from rsgg.errors import RSGGError
-from rsgg.explainer import Candidate, Capabilities, Choice, Counterfactual, Explainer, Interval, hyper
-from rsgg.graph import Graph, GraphBatch
-from rsgg.metrics import evaluate
-from rsgg.minimise import Minimised
-from rsgg.oracles.oracle import ASDOracle, CountingOracle, Oracle, PyGOracle, TreeCyclesOracle
-from rsgg.rsgg_ce.partial_order import ExistingThenMissing, Group, PartialOrder, Within
-from rsgg.rsgg_ce.released import ReleasedRSGGCE
-from rsgg.rsgg_ce.explainer import RSGGCE
+from __future__ import annotations
 
-__version__ = "0.1.0"
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rsgg.contract import ContractViolation, check_explainer, check_oracle, check_task
+    from rsgg.data import ASD, Dataset, TreeCycles
+    from rsgg.errors import RSGGError
+    from rsgg.explainer import Candidate, Capabilities, Choice, Counterfactual, Explainer, Interval, hyper
+    from rsgg.graph import Graph, GraphBatch
+    from rsgg.metrics import evaluate
+    from rsgg.minimise import Minimised
+    from rsgg.oracles import ASDOracle, CountingOracle, Oracle, PyGOracle, TreeCyclesOracle
+    from rsgg.rsgg_ce import RSGGCE, ReleasedRSGGCE
+    from rsgg.rsgg_ce.partial_order import ExistingThenMissing, Group, PartialOrder, Within
+    from rsgg.task import Problem, Task
+
+__version__ = "1.1.0"
 
 __all__ = [
     "ASD",
@@ -30,6 +37,7 @@ __all__ = [
     "Candidate",
     "Capabilities",
     "Choice",
+    "ContractViolation",
     "Counterfactual",
     "CountingOracle",
     "Dataset",
@@ -42,13 +50,45 @@ __all__ = [
     "Minimised",
     "Oracle",
     "PartialOrder",
+    "Problem",
     "PyGOracle",
     "RSGGError",
     "ReleasedRSGGCE",
+    "Task",
     "TreeCycles",
     "TreeCyclesOracle",
     "Within",
     "check_explainer",
+    "check_oracle",
+    "check_task",
     "evaluate",
     "hyper",
-]  # fmt: skip
+]
+
+_MODULES = {
+    "rsgg.contract": ("ContractViolation", "check_explainer", "check_oracle", "check_task"),
+    "rsgg.data": ("ASD", "Dataset", "TreeCycles"),
+    "rsgg.errors": ("RSGGError",),
+    "rsgg.explainer": ("Candidate", "Capabilities", "Choice", "Counterfactual", "Explainer", "Interval", "hyper"),
+    "rsgg.graph": ("Graph", "GraphBatch"),
+    "rsgg.metrics": ("evaluate",),
+    "rsgg.minimise": ("Minimised",),
+    "rsgg.oracles": ("ASDOracle", "CountingOracle", "Oracle", "PyGOracle", "TreeCyclesOracle"),
+    "rsgg.rsgg_ce": ("RSGGCE", "ReleasedRSGGCE"),
+    "rsgg.rsgg_ce.partial_order": ("ExistingThenMissing", "Group", "PartialOrder", "Within"),
+    "rsgg.task": ("Problem", "Task"),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used (PEP 562)."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'rsgg' has no attribute {name!r}")
+    value = getattr(import_module(_MODULE_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

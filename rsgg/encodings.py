@@ -14,6 +14,7 @@ linear algebra is solved for all graphs at once. Rows of padding nodes are zero.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -22,7 +23,9 @@ from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
 from rsgg.errors import UsageError
-from rsgg.graph import GraphBatch
+
+if TYPE_CHECKING:
+    from rsgg.graph import GraphBatch
 
 VERSION = 1  # part of the name of cached encodings: raise it when a value changes
 

@@ -1,70 +1,28 @@
-"""What a counterfactual is worth: the paper's metrics (appendix, "Evaluation Metrics") and what lies beyond them.
+"""What a counterfactual is worth: the paper's metrics (appendix, "Evaluation Metrics") and some beyond them.
 
 Every metric is a pure function with its formula in the docstring. G is the input, G' what the explainer returned (G
-itself where it failed), Φ the oracle, y the true label. `evaluate` turns results into the core of the ledger: one row
-per instance and candidate. `per_instance` derives every metric of a table from ledger rows; a metric that does not
-apply to an instance is NaN there, so that a mean over what remains is the metric of the table.
-
-Two accountings of cost are kept apart. *Paper*: oracle calls and runtime as behind Table 1, i.e. the released code's
-calls per check, with training spread over the test fold where the printed row contains it. *Honest*: fitting and
-explaining apart, the input asked about once.
+itself where it failed), Φ the oracle, y the true label. `evaluate` turns results into a table with one row per instance
+and candidate, from which all metrics follow. Importing this module loads no torch: tables and figures use it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor
 
-from rsgg.explainer import Counterfactual
-from rsgg.graph import GraphBatch
-from rsgg.oracles.oracle import CountingOracle, Oracle
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from rsgg.explainer import Counterfactual
+    from rsgg.graph import GraphBatch
+    from rsgg.oracles.oracle import Oracle
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A column of a table: its name in files, its label, whether more is better, and how many decimals to print."""
-
-    name: str
-    label: str
-    higher_is_better: bool
-    decimals: int = 3
-
-
-TABLE1_METRICS = (
-    Metric("runtime", "Runtime (s)", False),
-    Metric("ged", "GED", False),
-    Metric("oracle_calls", "Oracle Calls", False),
-    Metric("correctness", "Correctness", True),
-    Metric("sparsity", "Sparsity", False),
-    Metric("fidelity", "Fidelity", True),
-    Metric("oracle_accuracy", "Oracle Acc.", True),
-)
-FURTHER_METRICS = (
-    Metric("ged_on_success", "GED on success", False),
-    Metric("correctness_class_0", "Correctness, class 0", True),
-    Metric("correctness_class_1", "Correctness, class 1", True),
-    Metric("optimality_gap", "GED / GED*", False),
-    Metric("removal_auroc", "AUROC of removals", True),
-    Metric("explain_calls", "Calls to explain", False),
-    Metric("explain_seconds", "Seconds to explain", False),
-    Metric("fit_calls", "Calls to fit (per fold)", False, 1),
-    Metric("fit_seconds", "Seconds to fit (per fold)", False),
-    Metric("oracle_calls_with_training", "Oracle Calls, training shared out", False),
-    Metric("oracle_calls_without_training", "Oracle Calls, training left out", False),
-    Metric("runtime_with_training", "Runtime, training shared out (s)", False),
-    Metric("runtime_without_training", "Runtime, training left out (s)", False),
-)
-METRICS = {metric.name: metric for metric in TABLE1_METRICS + FURTHER_METRICS}
 
 CORE_COLUMNS = (
     "instance", "candidate", "label", "predicted", "predicted_cf", "found", "reason",
@@ -108,12 +66,12 @@ def fidelity(label: ArrayLike, predicted: ArrayLike, predicted_cf: ArrayLike) ->
 
 
 def ged_on_success(distance: ArrayLike, correct: ArrayLike) -> Floats:
-    """GED(G, G') where Ω(G, G') = 1, NaN elsewhere: a failure returns the input and would look close."""
+    """GED(G, G') where Ω(G, G') = 1, NaN elsewhere: a failure returns the input, whose distance is 0."""
     return np.where(np.asarray(correct) > 0, np.asarray(distance, dtype=float), np.nan)
 
 
 def correctness_of_class(correct: ArrayLike, predicted: ArrayLike, c: int) -> Floats:
-    """Ω(G, G') where Φ(G) = c, NaN elsewhere: a method that moves every graph one way shows at once."""
+    """Ω(G, G') where Φ(G) = c, NaN elsewhere: shows methods that can explain one class only."""
     return np.where(np.asarray(predicted) == c, np.asarray(correct, dtype=float), np.nan)
 
 
@@ -151,6 +109,28 @@ def consensus_edits(edit_sets: Sequence[Iterable[int]], share: float = 0.5) -> l
     return [int(pair) for pair in pairs[counts > share * len(edit_sets)]]
 
 
+def several_candidates(ledger: pd.DataFrame, by: Sequence[str] = ("fold", "instance")) -> pd.DataFrame:
+    """Per instance of one cell's or one method's rows: k, validity@k, diversity, consensus edits and distinct ones."""
+    summaries = []
+    for key, rows in ledger.sort_values("candidate").groupby(list(by), sort=True):
+        correct = correctness(rows["predicted"], rows["predicted_cf"])
+        valid = [tuple(map(int, edits)) for edits, flips in zip(rows["edits"], correct, strict=True) if flips]
+        summaries.append(
+            {
+                **dict(zip(by, key, strict=True)),
+                "k": len(rows),
+                "validity_at_k": float(validity_at_k(correct, len(rows))),
+                "diversity": diversity(valid, int(rows["n_nodes"].iloc[0])),
+                "distinct": len(set(valid)),
+                "consensus_edits": consensus_edits(valid),
+            }
+        )
+    return pd.DataFrame(summaries)
+
+
+# -- Scores of edges -------------------------------------------------------------------------------------------
+
+
 @runtime_checkable
 class ScoresEdges(Protocol):
     """An explainer that says how probable each edge is in its counterfactual, before anything is sampled."""
@@ -158,24 +138,23 @@ class ScoresEdges(Protocol):
     def edge_probabilities(self, graphs: GraphBatch, classes: Tensor) -> Tensor: ...
 
 
-def removal_auroc(probabilities: Tensor, graphs: GraphBatch) -> Floats:
-    """P(1 - A_g[e] > 1 - A_g[b]) for an edge e on a cycle and a bridge b, ties counting half: 1/2 if nothing is learnt.
+def removal_auroc(probabilities: Tensor, graphs: GraphBatch, important: Tensor) -> Floats:
+    """P(1 - p_e > 1 - p_b) for an important edge e and another edge b, ties counting half: 1/2 if nothing is learnt.
 
-    Does the generator know which edges hold the cycles of a cyclic graph? NaN for graphs without a cycle or a bridge.
+    Does a method know which edges decide the class? `probabilities` [B, N, N] are those with which it keeps each edge,
+    `important` (bool [B, N, N], upper triangle) comes from `Oracle.important_edges`. Returns one value per graph, NaN
+    where all edges are important or none is.
     """
     aurocs = np.full(len(graphs), np.nan)
-    for i, graph in enumerate(graphs):
-        bridges = {tuple(sorted(edge)) for edge in nx.bridges(graph.to_networkx())}
-        kept = {edge: float(probabilities[i, edge[0], edge[1]]) for edge in graph.edges()}
-        on_cycle = np.array([p for edge, p in kept.items() if edge not in bridges])
-        on_bridge = np.array([p for edge, p in kept.items() if edge in bridges])
-        if len(on_cycle) and len(on_bridge):
-            above = on_cycle[:, None] < on_bridge
-            aurocs[i] = (above + 0.5 * (on_cycle[:, None] == on_bridge)).mean()
+    edges, kept = graphs.edge_mask.cpu().numpy(), probabilities.detach().cpu().numpy()
+    for i, decides in enumerate(important.cpu().numpy()):
+        among, others = kept[i][edges[i] & decides], kept[i][edges[i] & ~decides]
+        if len(among) and len(others):
+            aurocs[i] = ((among[:, None] < others) + 0.5 * (among[:, None] == others)).mean()
     return aurocs
 
 
-# -- From results to the ledger ------------------------------------------------------------------------------
+# -- From results to a table ---------------------------------------------------------------------------------
 
 
 def evaluate(
@@ -186,6 +165,9 @@ def evaluate(
     What was returned is taken as it is, self loops and multiplicities included. Φ is asked about all inputs in one
     batch and about all returned graphs in another, through a counter of its own: evaluation costs no method a call.
     """
+    from rsgg.graph import GraphBatch
+    from rsgg.oracles.oracle import CountingOracle
+
     if not results:
         return pd.DataFrame(columns=list(CORE_COLUMNS))
     judge = CountingOracle(oracle.oracle if isinstance(oracle, CountingOracle) else oracle)
@@ -210,71 +192,3 @@ def evaluate(
             "optimum": np.nan if optimum is None else optimum[instance].cpu().numpy().astype(float),
         }
     )
-
-
-# -- From the ledger to the metrics of a table -----------------------------------------------------------------
-
-
-def per_instance(
-    ledger: pd.DataFrame, *, calls_per_check: ArrayLike = 1, training_share: ArrayLike = 0.0
-) -> pd.DataFrame:
-    """The ledger's first candidates with every metric of `METRICS` as a column.
-
-    `calls_per_check` and `training_share` are the paper's accounting, a value for all rows of the ledger or one per
-    row: how often the released code asks the oracle per check (Capabilities.calls_per_check), and the share of folds
-    whose training is inside the printed row (results/paper/table1.csv, column `training`; 0 for what is not printed).
-    """
-    accounted = ledger.assign(calls_per_check=calls_per_check, training_share=training_share)
-    rows = accounted[accounted["candidate"] == 0].reset_index(drop=True)
-    correct = correctness(rows["predicted"], rows["predicted_cf"])
-    derived: dict[str, Any] = {
-        "correctness": correct,
-        "sparsity": sparsity(rows["ged"], rows["n_nodes"], rows["n_edges"]),
-        "fidelity": fidelity(rows["label"], rows["predicted"], rows["predicted_cf"]),
-        "oracle_accuracy": oracle_accuracy(rows["label"], rows["predicted"]),
-        "ged_on_success": ged_on_success(rows["ged"], correct),
-        "correctness_class_0": correctness_of_class(correct, rows["predicted"], 0),
-        "correctness_class_1": correctness_of_class(correct, rows["predicted"], 1),
-        "optimality_gap": optimality_gap(rows["ged"], correct, rows["optimum"]),
-        "removal_auroc": rows.get("removal_auroc", np.nan),
-    }
-    return rows.assign(**derived, **_costs(rows))
-
-
-def _costs(rows: pd.DataFrame) -> dict[str, pd.Series]:
-    """Calls and time, in both accountings.
-
-    `calls` includes the facade's one question about the input. Paper: c·(calls - 1), with c calls per check; the share
-    of training is fit / (test instances). Everything a method asks beyond the facade's question is inside `calls`.
-    """
-    checks = rows["calls_per_check"] * (rows["calls"] - 1)
-    fit_calls, fit_seconds = rows["fit_calls"] / rows["test_size"], rows["fit_seconds"] / rows["test_size"]
-    return {
-        "oracle_calls": checks + rows["training_share"] * fit_calls,
-        "oracle_calls_with_training": checks + fit_calls,
-        "oracle_calls_without_training": checks,
-        "runtime": rows["seconds"] + rows["training_share"] * fit_seconds,
-        "runtime_with_training": rows["seconds"] + fit_seconds,
-        "runtime_without_training": rows["seconds"],
-        "explain_calls": rows["calls"],
-        "explain_seconds": rows["seconds"],
-    }
-
-
-def several_candidates(ledger: pd.DataFrame, by: Sequence[str] = ("fold", "instance")) -> pd.DataFrame:
-    """Per instance of one cell's or one method's rows: k, validity@k, diversity, consensus edits and distinct ones."""
-    summaries = []
-    for key, rows in ledger.sort_values("candidate").groupby(list(by), sort=True):
-        correct = correctness(rows["predicted"], rows["predicted_cf"])
-        valid = [tuple(map(int, edits)) for edits, flips in zip(rows["edits"], correct, strict=True) if flips]
-        summaries.append(
-            {
-                **dict(zip(by, key, strict=True)),
-                "k": len(rows),
-                "validity_at_k": float(validity_at_k(correct, len(rows))),
-                "diversity": diversity(valid, int(rows["n_nodes"].iloc[0])),
-                "distinct": len(set(valid)),
-                "consensus_edits": consensus_edits(valid),
-            }
-        )
-    return pd.DataFrame(summaries)

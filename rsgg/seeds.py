@@ -1,16 +1,19 @@
-"""Seeds by name: every random draw comes from a seed derived from the names it may depend on.
+"""Seeds by name: every random draw comes from a seed that is a hash of the names it may depend on.
 
-Two draws that share no name are independent; the number of workers, the order of the work and what ran
-before are not names, so they cannot change a result.
+Draws with different names are independent. The number of workers, the order of the work and what ran before are not
+among the names, so they cannot change a result.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
+
+if TYPE_CHECKING:
+    import torch
 
 
 def seed_for(*names: object) -> int:
@@ -26,9 +29,12 @@ def numpy_rng(*names: object) -> np.random.Generator:
 
 def torch_rng(*names: object) -> torch.Generator:
     """A torch generator (CPU, so that results do not depend on the device) seeded by name."""
+    import torch  # here, so that numbers alone (tables, figures) need no torch
+
     return torch.Generator().manual_seed(seed_for(*names))
 
 
+# The constants of SplitMix64 (see `uniforms_at`), as 64-bit words so that arithmetic wraps around.
 _GAMMA, _MIX1, _MIX2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _27, _30, _31, _11 = (np.uint64(bits) for bits in (27, 30, 31, 11))
 

@@ -1,7 +1,7 @@
-"""How sure we are: intervals of means, prediction intervals, paired tests and effect sizes.
+"""Intervals of means, prediction intervals, paired tests and effect sizes.
 
-All functions are pure: numbers in, numbers out, formulas in the docstrings, randomness seeded. The paper prints means
-of ten fold means without intervals; `prediction_interval` answers whether such a mean could have been one of ours.
+All functions are pure: numbers in, numbers out, formulas in the docstrings, randomness seeded. Published tables often
+print means without intervals; `prediction_interval` answers whether such a mean could have been one of ours.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from rsgg.seeds import numpy_rng
 
 Floats = NDArray[np.float64]
 
-PAPER_FOLDS = 10
 _EXACT_PAIRS = 13  # up to 2^13 assignments of signs
 _BLOCK = 4_000_000  # resampled values held in memory at once
 
@@ -74,9 +73,7 @@ def prediction_interval(means: ArrayLike, *, level: float = 0.95) -> Bounds:
     return Bounds(float(x.mean() - half), float(x.mean() + half))
 
 
-def prediction_interval_from_folds(
-    values: ArrayLike, *, further_folds: int = PAPER_FOLDS, level: float = 0.95
-) -> Bounds:
+def prediction_interval_from_folds(values: ArrayLike, *, further_folds: int, level: float = 0.95) -> Bounds:
     """The same from the k fold means of one replicate: m ± t_{1-α/2, k-1} · s_fold · √(1/k + 1/K), K further folds.
 
     Cruder than replicates: it treats fold means as independent and knows nothing of other data sets or seeds.

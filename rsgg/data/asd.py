@@ -21,7 +21,6 @@ import torch
 from rsgg.data.dataset import Dataset, cache_dir
 from rsgg.errors import DataError, GraphError
 from rsgg.graph import Graph, GraphBatch
-from rsgg.oracles.oracle import ASDOracle
 
 N_REGIONS = 116
 CLASSES = ("td", "asd")  # folder names; their positions are the labels
@@ -51,7 +50,7 @@ class ASD:
         folder = _folder_in(Path(given).expanduser()) if given else _download(cache_dir() / "asd", sources)
         graphs = [_read(folder, file, sha256) for file, sha256 in checksums().items()]
         labels = torch.tensor([CLASSES.index(file.split("/")[0]) for file in checksums()])
-        return Dataset(self.name, GraphBatch.of(graphs), labels, ASDOracle())
+        return Dataset(self.name, GraphBatch.of(graphs), labels)
 
 
 def checksums() -> dict[str, str]:

@@ -38,4 +38,4 @@ class TrainingGraphs:
         """Load the whole data set and keep the training graphs, in their order."""
         whole = self.base.load(data_dir)
         train = whole.folds(self.folds, self.seed)[self.fold].train
-        return Dataset(self.name, whole.graphs.select(train), whole.labels[train], whole.oracle)
+        return Dataset(self.name, whole.graphs.select(train), whole.labels[train])

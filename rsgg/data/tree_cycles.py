@@ -21,7 +21,6 @@ import torch
 from rsgg.data.dataset import Dataset
 from rsgg.errors import DataError
 from rsgg.graph import GraphBatch
-from rsgg.oracles.oracle import TreeCyclesOracle
 from rsgg.seeds import numpy_rng
 
 FAMILY = "tree-cycles"
@@ -112,7 +111,7 @@ class TreeCycles:
             labels[i] = int(cyclic)
         names = tuple(f"{FAMILY}/{i:04d}" for i in range(self.n_graphs))
         sizes = torch.full((self.n_graphs,), self.n_nodes)
-        return Dataset(FAMILY, GraphBatch(adjacency, sizes, names=names), labels, TreeCyclesOracle())
+        return Dataset(FAMILY, GraphBatch(adjacency, sizes, names=names), labels)
 
     def _graph(self, i: int, choices: list[tuple[int, int]]) -> tuple[np.ndarray, bool]:
         """Edges [E, 2] of graph i, and whether it has cycles."""

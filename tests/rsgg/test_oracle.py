@@ -14,16 +14,9 @@ from torch_geometric.nn import GCNConv, global_add_pool
 from rsgg.data import ASD
 from rsgg.errors import BudgetExhausted, OracleError
 from rsgg.graph import Graph, GraphBatch
-from rsgg.oracles.oracle import (
-    ASD_S1,
-    ASD_S2,
-    ASDOracle,
-    CountingOracle,
-    Oracle,
-    PyGOracle,
-    TreeCyclesOracle,
-    n_components,
-)
+from rsgg.oracles import ASDOracle, CountingOracle, Oracle, PyGOracle, TreeCyclesOracle
+from rsgg.oracles.asd import S1, S2
+from rsgg.oracles.tree_cycles import n_components
 from tests.graphs import all_graphs, gnp_graphs, has_cycle, needs_asd, tree, unicyclic
 
 # -- Tree-Cycles -----------------------------------------------------------------------------------------
@@ -91,8 +84,8 @@ def test_a_heavier_cycle_is_more_probable_and_a_tree_never() -> None:
 
 
 def asd_rule(adjacency: np.ndarray) -> int:
-    a = sum(int(adjacency[u, v]) for u, v in combinations(ASD_S1, 2))
-    b = sum(int(adjacency[u, v]) for u, v in combinations(ASD_S2, 2))
+    a = sum(int(adjacency[u, v]) for u, v in combinations(S1, 2))
+    b = sum(int(adjacency[u, v]) for u, v in combinations(S2, 2))
     return int(3.2844839747590915 - 0.181742414867891 * a + 0.04327200353999672 * b > 0)
 
 
@@ -124,7 +117,7 @@ def test_asd_rule_is_only_defined_for_its_regions() -> None:
 @needs_asd
 def test_asd_confusion_is_the_published_one() -> None:
     dataset = ASD().load()
-    pairs = list(zip(dataset.labels.tolist(), dataset.oracle.predict(dataset.graphs).tolist(), strict=True))
+    pairs = list(zip(dataset.labels.tolist(), ASDOracle().predict(dataset.graphs).tolist(), strict=True))
     assert [[pairs.count((y, p)) for p in (0, 1)] for y in (0, 1)] == [[38, 14], [9, 40]]
 
 

@@ -1,0 +1,110 @@
+"""What is to be explained: the decisions of an oracle on the graphs of a data set.
+
+A `Task` is declared by names and values and costs nothing until it is loaded. `Task.load` gives the `Problem`: the
+graphs, their labels, and the oracle ready to answer. The same graphs with another oracle are another task.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from torch import Tensor
+
+from rsgg.data.dataset import Dataset, DatasetSpec, Fold
+from rsgg.errors import UsageError
+from rsgg.graph import GraphBatch
+from rsgg.oracles.oracle import CountingOracle, Oracle
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A data set × an oracle. Two tasks are equal if their names and their parameters are.
+
+    `label` is how tables and figures call it (the name where none is given), `class_names` how they call the oracle's
+    classes. With `shared_nodes` node i is the same thing in every graph, as the brain regions of ASD are.
+    """
+
+    name: str
+    dataset: DatasetSpec
+    oracle: Oracle
+    label: str = ""
+    class_names: tuple[str, ...] = ()
+    shared_nodes: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise UsageError(f"A task has the name {self.name!r}; give it a name, a text that is not empty.")
+        if isinstance(self.oracle, CountingOracle) or not isinstance(self.oracle, Oracle):
+            raise UsageError(
+                f"The oracle of the task {self.name!r} is {self.oracle!r}; give an oracle, as "
+                "rsgg.TreeCyclesOracle() is, that counts nothing itself."
+            )
+        missing = [part for part in ("name", "parameters", "load") if not hasattr(self.dataset, part)]
+        if missing or isinstance(self.dataset, type):
+            raise UsageError(
+                f"The data set of the task {self.name!r} is {self.dataset!r}; give an object with a name, parameters() "
+                "and load(data_dir), as rsgg.TreeCycles() is."
+            )
+        if self.class_names and len(self.class_names) != self.oracle.n_classes:
+            raise UsageError(
+                f"The task {self.name!r} names {len(self.class_names)} classes and its oracle has "
+                f"{self.oracle.n_classes}; name each of them, or none."
+            )
+        object.__setattr__(self, "label", self.label or self.name)
+
+    def parameters(self) -> dict[str, object]:
+        """Every declared value that results on this task depend on, as plain JSON values."""
+        return {
+            "dataset": {"name": self.dataset.name, "parameters": self.dataset.parameters()},
+            "oracle": {"name": self.oracle.name, "parameters": self.oracle.parameters()},
+        }
+
+    def load(self, data_dir: Path | None = None) -> Problem:
+        """Load the data and prepare the oracle; `data_dir` is where data sets that have files look for them."""
+        dataset = self.dataset.load(data_dir)
+        return Problem(self.name, dataset, self.oracle.prepared(dataset))
+
+    def _address(self) -> tuple[str, str]:
+        return self.name, json.dumps(self.parameters(), sort_keys=True, default=str)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Task) and self._address() == other._address()
+
+    def __hash__(self) -> int:
+        return hash(self._address())
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A loaded task: graphs, their true labels, and the oracle Φ whose decisions are to be explained."""
+
+    name: str
+    dataset: Dataset
+    oracle: Oracle
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    @property
+    def graphs(self) -> GraphBatch:
+        return self.dataset.graphs
+
+    @property
+    def labels(self) -> Tensor:
+        return self.dataset.labels
+
+    @cached_property
+    def optimum(self) -> Tensor | None:
+        """GED*, the smallest possible number of edits per graph, float64 [B], where the oracle knows it."""
+        return self.oracle.optimal_ged(self.graphs)
+
+    def folds(self, k: int = 10, seed: int = 0) -> list[Fold]:
+        """The k folds of the data set: the same for every method and every oracle."""
+        return self.dataset.folds(k, seed)
+
+    def with_encoding(self, kind: str) -> Problem:
+        """The same problem, its graphs carrying node encodings of this kind (see `Dataset.with_encoding`)."""
+        return replace(self, dataset=self.dataset.with_encoding(kind))
