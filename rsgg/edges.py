@@ -1,8 +1,8 @@
-"""Many graphs as one list of edges: what large sparse graphs are held as where all node pairs would be too many.
+"""Many graphs as one list of edges, for large sparse graphs.
 
-A `GraphBatch` is dense: n² bytes per graph, which is what small graphs want. Training on graphs of some hundred nodes
-samples hundreds of graphs in every step; as lists they cost what their edges cost. Oracles are asked about either
-(`Oracle.predict`, `Oracle.predict_edges`), networks pass messages over either (`a @ h`).
+A `GraphBatch` is dense and takes n² bytes per graph, which is fastest for small graphs. Training on graphs of some
+hundred nodes samples hundreds of graphs in every step; as lists they take time and memory in proportion to their edges.
+Oracles answer about both (`Oracle.predict`, `Oracle.predict_edges`), networks pass messages over both (`a @ h`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
+from rsgg.errors import GraphError
 from rsgg.graph import GraphBatch
 
 
@@ -31,6 +32,13 @@ class EdgeBatch:
     u: Tensor
     v: Tensor
     features: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        if not self.graph.shape == self.u.shape == self.v.shape == (len(self.u),):
+            shapes = [tuple(part.shape) for part in (self.graph, self.u, self.v)]
+            raise GraphError(
+                f"A list of edges has graph, u and v of shapes {shapes}; give one number of each per edge."
+            )
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -97,7 +105,7 @@ class EdgeBatch:
 
     @cached_property
     def chains(self) -> Chains:
-        """The edges of the core, strung together where nothing branches off."""
+        """The edges of the core, joined to chains where no other core edge branches off."""
         at = self.core.nonzero().flatten().numpy()
         u, v = ((self.graph * self.n_nodes + end).numpy()[at] for end in (self.u, self.v))
         total = len(self) * self.n_nodes

@@ -1,7 +1,7 @@
-"""What a graph is (Section 3: G = (X, A)), and the batch that is the unit of all work.
+"""What a graph is (Section 3: G = (X, A)), and a batch of many graphs, which all methods work on.
 
-A `Graph` is what a user hands in and gets back: validated once, immutable. A `GraphBatch` is many graphs as
-dense tensors, padded to the largest; a fold is one batch, and everything downstream works on batches.
+A `Graph` is what a user hands in and gets back: validated once, immutable. A `GraphBatch` is many graphs as dense
+tensors, padded to the largest; a fold is one batch.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rsgg.encodings import encode
 from rsgg.errors import GraphError
 
 if TYPE_CHECKING:
@@ -74,7 +75,15 @@ class Graph:
         if graph.is_directed() or graph.is_multigraph():
             raise GraphError("Only undirected simple graphs can be explained; convert the graph with nx.Graph first.")
         adjacency = nx.to_numpy_array(graph, weight=None)
-        x = None if features is None else np.array([np.atleast_1d(graph.nodes[v][features]) for v in graph])
+        if features is None:
+            return cls(adjacency, None, name)
+        without = [v for v, about in graph.nodes.items() if features not in about]
+        if without:
+            raise GraphError(
+                f"{_called(name)} has nodes without the attribute {features!r}, the first is {without[0]!r}; give it "
+                "to every node."
+            )
+        x: Any = [np.atleast_1d(about[features]) for about in graph.nodes.values()]
         return cls(adjacency, x, name)
 
     def to_networkx(self) -> nx.Graph:
@@ -90,8 +99,14 @@ class Graph:
         if not n or data.edge_index is None:
             raise GraphError("The PyG graph has no nodes or no edge_index; give it num_nodes and an edge_index.")
         adjacency = np.zeros((n, n), dtype=np.uint8)
-        source, target = data.edge_index.cpu().numpy()
-        adjacency[source, target] = 1
+        pairs = data.edge_index.cpu().numpy()
+        if pairs.ndim != 2 or len(pairs) != 2 or not np.issubdtype(pairs.dtype, np.integer):
+            raise GraphError(
+                f"{_called(name)} has an edge_index of shape {pairs.shape}, {pairs.dtype}; give two rows of numbers."
+            )
+        if pairs.size and (pairs.min() < 0 or pairs.max() >= n):
+            raise GraphError(f"{_called(name)} has edges to nodes that do not exist; number its {n} nodes from 0.")
+        adjacency[pairs[0], pairs[1]] = 1
         return cls(adjacency, None if data.x is None else data.x.cpu().numpy(), name)
 
     def to_pyg(self) -> Data:
@@ -102,8 +117,13 @@ class Graph:
         return Data(x=x, edge_index=edge_index, num_nodes=self.n_nodes)
 
 
+def _called(name: str) -> str:
+    """How a sentence begins that is about a graph of this name."""
+    return f"Graph {name!r}" if name else "The graph"
+
+
 def _checked_adjacency(adjacency: Any, name: str) -> np.ndarray:
-    who = f"Graph {name!r}" if name else "The graph"
+    who = _called(name)
     try:
         matrix = np.array(adjacency.todense() if hasattr(adjacency, "todense") else adjacency)
     except ValueError as error:
@@ -133,8 +153,11 @@ def _checked_adjacency(adjacency: Any, name: str) -> np.ndarray:
 def _checked_features(features: Any, n: int, name: str) -> np.ndarray | None:
     if features is None:
         return None
-    who = f"Graph {name!r}" if name else "The graph"
-    x = np.array(features, dtype=np.float32)
+    who = _called(name)
+    try:
+        x = np.array(features, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise GraphError(f"{who} has node features that are not rows of numbers of one length ({error}).") from error
     if x.ndim == 1:
         x = x[:, None]
     if x.ndim != 2 or len(x) != n:
@@ -147,11 +170,12 @@ def _checked_features(features: Any, n: int, name: str) -> np.ndarray | None:
 
 @dataclass(frozen=True, eq=False)
 class GraphBatch(Sequence[Graph]):
-    """Many graphs as dense tensors: the unit of work.
+    """Many graphs as dense tensors.
 
-    `adjacency` is uint8 [B, N, N], `sizes` int64 [B]; rows and columns beyond a graph's size are zero.
-    `features` is X as the oracle sees it. `encodings` are structural node encodings computed from A alone
-    (see `rsgg.encodings`), carried along so that they are computed once per data set.
+    `adjacency` is uint8 [B, N, N], `sizes` int64 [B]; rows and columns beyond a graph's size are zero. `features` is X
+    [B, N, d] as the oracle sees it. `encodings` are structural node encodings [B, N, d] computed from A alone (see
+    `rsgg.encodings`), carried along so that they are computed once per data set. Made directly, only shapes are
+    checked; `GraphBatch.of` checks each graph.
     """
 
     adjacency: Tensor
@@ -161,6 +185,18 @@ class GraphBatch(Sequence[Graph]):
     encodings: dict[str, Tensor] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        shape, count = tuple(self.adjacency.shape), len(self.adjacency)
+        if len(shape) != 3 or shape[1] != shape[2]:
+            raise GraphError(f"A batch has adjacency matrices of shape {shape}; it must be [graphs, nodes, nodes].")
+        if tuple(self.sizes.shape) != (count,):
+            raise GraphError(f"A batch of {count} graphs has sizes of shape {tuple(self.sizes.shape)}; give one each.")
+        if self.features is not None and (self.features.ndim != 3 or self.features.shape[:2] != shape[:2]):
+            raise GraphError(
+                f"A batch of shape {shape} has node features of shape {tuple(self.features.shape)}; they must be "
+                f"[{count}, {shape[1]}, width]."
+            )
+        if self.names and len(self.names) != count:
+            raise GraphError(f"A batch of {count} graphs has {len(self.names)} names; give one each, or none.")
         if not self.names:
             object.__setattr__(self, "names", tuple(str(i) for i in range(len(self.adjacency))))
 
@@ -171,6 +207,8 @@ class GraphBatch(Sequence[Graph]):
             return graphs
         if isinstance(graphs, Graph | nx.Graph) or hasattr(graphs, "edge_index"):
             graphs = [graphs]
+        if not isinstance(graphs, Iterable):
+            raise GraphError(f"A {type(graphs).__name__} is no list of graphs; give a graph or a list of them.")
         return cls._stack([_as_graph(graph, i) for i, graph in enumerate(graphs)])
 
     @classmethod
@@ -254,7 +292,7 @@ class GraphBatch(Sequence[Graph]):
 
     @property
     def _upper(self) -> Tensor:
-        """u < v, bool [N, N]: many times faster to apply than triu is on a batch of bytes."""
+        """u < v, bool [N, N]. Applying this mask is many times faster than `triu` on a batch of bytes."""
         return torch.ones(self.n_nodes, self.n_nodes, dtype=torch.bool, device=self.adjacency.device).triu(1)
 
     def select(self, index: Tensor) -> GraphBatch:
@@ -277,8 +315,6 @@ class GraphBatch(Sequence[Graph]):
     def encoding(self, kind: str) -> Tensor:
         """Structural node encodings [B, N, d] of this kind, computed unless they came with the data set."""
         if kind not in self.encodings:
-            from rsgg.encodings import encode
-
             self.encodings[kind] = encode(self, kind)
         return self.encodings[kind]
 

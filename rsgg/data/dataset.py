@@ -85,7 +85,7 @@ class Dataset:
         """The same data set carrying node encodings of this kind, computed once and then read from the cache."""
         if kind in self.graphs.encodings:
             return self
-        path = cache_dir() / "encodings" / f"{kind}-{_fingerprint(self.graphs)}.npy"
+        path = cache_dir() / "encodings" / f"{kind}-{_fingerprint(self.graphs)}.encoding"
         encoding = _read_encoding(path, self.graphs)
         if encoding is None:
             encoding = encodings.encode(self.graphs, kind)

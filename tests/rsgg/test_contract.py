@@ -8,12 +8,12 @@ from typing import ClassVar
 import numpy as np
 import pytest
 import torch
+from benchmarks.catalogue import CATALOGUE
 from torch import Tensor
 
 import rsgg.contract as contract
 from rsgg.baselines import controls
 from rsgg.baselines.controls import RandomEdits, TwoSided
-from benchmarks.catalogue import CATALOGUE
 from rsgg.contract import CHECKS, ContractViolation, Subject, check_explainer, run_check
 from rsgg.errors import NotFittedError, RSGGError
 from rsgg.explainer import Candidate, Capabilities, Choice, Counterfactual, Explainer, hyper

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import http.server
+import io
 import os
 import shutil
 import threading
@@ -20,7 +22,7 @@ from scipy.sparse.csgraph import shortest_path
 from scipy.stats import chisquare
 
 from rsgg import encodings
-from rsgg.data import ASD, Dataset, TreeCycles
+from rsgg.data import ASD, Dataset, TrainingGraphs, TreeCycles
 from rsgg.data import asd as asd_module
 from rsgg.data.tree_cycles import Order
 from rsgg.errors import DataError, UsageError
@@ -195,6 +197,36 @@ def test_impossible_folds_are_refused(k: int) -> None:
         TreeCycles(n_graphs=50).load().folds(k)
 
 
+def test_a_data_set_of_networkx_graphs_and_a_list_of_labels() -> None:
+    data = Dataset.of("mine", [nx.path_graph(3), nx.cycle_graph(4)], [0, 1])
+    assert len(data) == 2 and data.labels.tolist() == [0, 1] and data.graphs.sizes.tolist() == [3, 4]
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: Dataset.of("mine", [nx.path_graph(3)], [0, 1]), r"1 graphs and labels of shape \(2,\)"),
+        (lambda: Dataset.of("mine", [nx.path_graph(3)], [0.5]), "labels .* are torch.float32"),
+        (lambda: Dataset.of("mine", [nx.path_graph(3)], ["tree"]), "not numbers"),
+        (lambda: Dataset("mine", GraphBatch.of([nx.path_graph(3)]), [0]), "labels .* are list"),
+        (lambda: Dataset("mine", [nx.path_graph(3)], torch.zeros(1, dtype=torch.long)), "GraphBatch.of"),
+        (lambda: TreeCycles(n_graphs=20).load().folds(2.0), "use 2 to 20 folds"),
+        (lambda: TrainingGraphs(TreeCycles(), fold=10), "no fold 10"),
+    ],
+)
+def test_data_sets_that_make_no_sense_are_refused(make: Callable[[], object], sentence: str) -> None:
+    with pytest.raises(DataError, match=sentence):
+        make()
+
+
+def test_training_graphs_are_those_of_the_fold_and_shuffled_under_their_own_name() -> None:
+    spec = TrainingGraphs(TreeCycles(n_graphs=30), fold=2, folds=5, seed=1)
+    whole, part = TreeCycles(n_graphs=30).load(), spec.load()
+    assert part.graphs.names == tuple(whole.graphs.names[i] for i in whole.folds(5, 1)[2].train.tolist())
+    assert torch.equal(part.labels, whole.labels[whole.folds(5, 1)[2].train])
+    assert part.name == spec.name == "tree-cycles-training"
+
+
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("RSGG_CACHE_DIR", str(tmp_path / "cache"))
@@ -227,25 +259,62 @@ def test_encodings_are_computed_once_per_data_set_and_kind(cache: Path, computed
     assert set(both.graphs.encodings) == {"structural", "centralities"}
     selected = both.graphs.select(torch.tensor([4])).encodings["structural"][0]
     assert torch.equal(selected, first.graphs.encodings["structural"][4])
-    assert sorted(path.suffix for path in (cache / "encodings").iterdir()) == [".npz"] * 3
+    assert sorted(path.suffix for path in (cache / "encodings").iterdir()) == [".encoding"] * 3
 
 
-@pytest.mark.parametrize("damage", [b"", b"not a zip file", "cut", "other"])
-def test_a_damaged_cache_is_computed_again(cache: Path, computed: list[str], damage: bytes | str) -> None:
+def checked_array(file: Path, array: np.ndarray) -> bytes:
+    """A file of the cache as its format is described: the sha256 of name and array, then the array."""
+    stream = io.BytesIO()
+    np.save(stream, array)
+    return hashlib.sha256(file.name.encode() + b"\0" + stream.getvalue()).digest() + stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda file: b"",
+        lambda file: b"not what was written",
+        lambda file: file.read_bytes()[:-40],
+        lambda file: file.read_bytes() + b"0",
+        lambda file: checked_array(file, np.zeros((2, 3, 4))),  # of other graphs
+        lambda file: checked_array(file, np.array(["text"])),
+        lambda file: checked_array(file.with_name("another"), np.zeros((6, 28, 9), dtype=np.float32)),
+    ],
+)
+def test_a_damaged_cache_is_computed_again(cache: Path, computed: list[str], damage: Callable[[Path], bytes]) -> None:
     data = TreeCycles(n_graphs=6).load()
     expected = data.with_encoding("structural").graphs.encodings["structural"]
     (file,) = (cache / "encodings").iterdir()
-    if damage == "cut":
-        file.write_bytes(file.read_bytes()[:-40])
-    elif damage == "other":
-        with file.open("wb") as stream:
-            np.savez(stream, encoding=np.zeros((2, 3, 4)))
-    else:
-        assert isinstance(damage, bytes)
-        file.write_bytes(damage)
+    assert file.read_bytes() == checked_array(file, expected.numpy())
+    file.write_bytes(damage(file))
     for _ in range(2):
         assert torch.equal(data.with_encoding("structural").graphs.encodings["structural"], expected)
     assert computed == ["structural", "structural"]
+
+
+def test_any_flipped_byte_of_the_cache_means_to_compute_again(cache: Path, computed: list[str]) -> None:
+    data = TreeCycles(n_graphs=3).load()
+    expected = data.with_encoding("structural").graphs.encodings["structural"]
+    (file,) = (cache / "encodings").iterdir()
+    whole, rng = file.read_bytes(), np.random.default_rng(0)
+    positions = [*range(170), *rng.integers(170, len(whole), 80).tolist()]  # all of checksum and header, some numbers
+    for position in positions:
+        damaged = bytearray(whole)
+        damaged[position] ^= int(rng.integers(1, 256))
+        file.write_bytes(damaged)
+        assert torch.equal(data.with_encoding("structural").graphs.encodings["structural"], expected)
+    assert len(computed) == 1 + len(positions)
+    assert [path.name for path in (cache / "encodings").iterdir()] == [file.name], "no temporary file is left"
+
+
+def test_a_write_that_is_interrupted_leaves_nothing_behind(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(self: Path, target: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        TreeCycles(n_graphs=3).load().with_encoding("structural")
+    assert list((cache / "encodings").iterdir()) == []
 
 
 def test_a_cache_that_cannot_be_written_costs_only_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from rsgg.data import TreeCycles
 from rsgg.edges import EdgeBatch
 from rsgg.graph import GraphBatch
-from rsgg.rsgg_ce.training import Discriminator, Encoder, Generator
 from rsgg.oracles import ASDOracle, CountingOracle, Oracle, TreeCyclesOracle
+from rsgg.rsgg_ce.training import Discriminator, Encoder, Generator
 from tests.graphs import has_cycle, unicyclic
 
 

@@ -53,6 +53,8 @@ def test_bad_adjacency_is_refused_with_a_sentence(adjacency: np.ndarray, sentenc
         (np.ones((2, 1)), r"has 3 nodes but features of shape \(2, 1\)"),
         (np.ones((3, 1, 1)), r"features of shape \(3, 1, 1\)"),
         ([[1.0], [np.nan], [0.0]], "NaN or infinite node features"),
+        ([[1.0], [1.0, 2.0], [0.0]], "not rows of numbers of one length"),
+        (["a", "b", "c"], "not rows of numbers"),
     ],
 )
 def test_bad_features_are_refused_with_a_sentence(features: object, sentence: str) -> None:
@@ -122,6 +124,9 @@ def test_networkx_node_order_is_kept() -> None:
         (nx.Graph(), "at least one node"),
         (Data(num_nodes=3), "no nodes or no edge_index"),
         (Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2), "not symmetric"),
+        (Data(edge_index=torch.tensor([[0, 7], [7, 0]]), num_nodes=2), "number its 2 nodes from 0"),
+        (Data(edge_index=torch.tensor([[0, -1], [-1, 0]]), num_nodes=2), "number its 2 nodes from 0"),
+        (Data(edge_index=torch.tensor([0, 1]), num_nodes=2), r"edge_index of shape \(2,\)"),
         ("graph", "A str is not a graph"),
         (3, "A int is not a graph"),
     ],
@@ -129,6 +134,16 @@ def test_networkx_node_order_is_kept() -> None:
 def test_foreign_graphs_that_cannot_be_explained(graph: object, sentence: str) -> None:
     with pytest.raises(GraphError, match=sentence):
         GraphBatch.of([graph])  # type: ignore[list-item]
+
+
+def test_networkx_features_are_read_from_every_node() -> None:
+    graph = nx.path_graph(3)
+    nx.set_node_attributes(graph, {0: 1.0, 2: 3.0}, "weight")
+    with pytest.raises(GraphError, match="without the attribute 'weight', the first is 1; give it to every node"):
+        Graph.from_networkx(graph, features="weight")
+    graph.nodes[1]["weight"] = 2.0
+    read = Graph.from_networkx(graph, features="weight").features
+    assert read is not None and read.tolist() == [[1], [2], [3]]
 
 
 # -- batches ---------------------------------------------------------------------------------------------
@@ -193,6 +208,23 @@ def test_candidates_take_size_and_features_from_their_owner() -> None:
 def test_graphs_that_do_not_go_together(graphs: list[Graph], sentence: str) -> None:
     with pytest.raises(GraphError, match=sentence):
         GraphBatch.of(graphs)
+
+
+@pytest.mark.parametrize(
+    ("parts", "sentence"),
+    [
+        ((torch.zeros(2, 3), torch.ones(2)), r"shape \(2, 3\); it must be \[graphs, nodes, nodes\]"),
+        ((torch.zeros(2, 3, 4), torch.ones(2)), r"shape \(2, 3, 4\)"),
+        ((torch.zeros(2, 3, 3), torch.ones(3)), r"2 graphs has sizes of shape \(3,\)"),
+        ((torch.zeros(2, 3, 3), torch.ones(2), torch.ones(2, 4, 1)), r"must be \[2, 3, width\]"),
+        ((torch.zeros(2, 3, 3), torch.ones(2), None, ("a",)), "2 graphs has 1 names"),
+    ],
+)
+def test_batches_whose_parts_do_not_fit_are_refused(parts: tuple, sentence: str) -> None:
+    with pytest.raises(GraphError, match=sentence):
+        GraphBatch(*parts)
+    with pytest.raises(GraphError, match="A int is no list of graphs"):
+        GraphBatch.of(3)  # type: ignore[arg-type]
 
 
 def test_relabelling_is_networkx_relabelling() -> None:

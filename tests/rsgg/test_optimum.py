@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from rsgg.contract import TriangleOracle
+from rsgg.contract.explainer import TriangleOracle
 from rsgg.data import ASD, TreeCycles
 from rsgg.graph import Graph, GraphBatch
 from rsgg.oracles import ASDOracle, CountingOracle, TreeCyclesOracle

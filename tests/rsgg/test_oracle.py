@@ -1,5 +1,9 @@
 """Oracles against NetworkX and plain loops, relaxations on binary and soft graphs, and the only place that counts."""
 
+import json
+import time
+from collections.abc import Callable
+from copy import deepcopy
 from itertools import combinations
 
 import networkx as nx
@@ -11,7 +15,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv, global_add_pool
 
-from rsgg.data import ASD
+from rsgg.data import ASD, TreeCycles
 from rsgg.errors import BudgetExhausted, OracleError
 from rsgg.graph import Graph, GraphBatch
 from rsgg.oracles import ASDOracle, CountingOracle, Oracle, PyGOracle, TreeCyclesOracle
@@ -78,6 +82,19 @@ def test_a_heavier_cycle_is_more_probable_and_a_tree_never() -> None:
     weights = torch.linspace(0, 1, 11)[:, None, None].double()
     probability = TreeCyclesOracle().relaxed(weights * cycle)[:, 1]
     assert (probability.diff() > 0).all() and probability[0] == 0 and probability[-1] == 1
+
+
+def test_important_edges_are_those_on_cycles() -> None:
+    graphs = [*gnp_graphs(40, sizes=(5, 8)), unicyclic(9, 4), tree(6)]
+    important = TreeCyclesOracle().important_edges(GraphBatch.of(graphs))
+    for i, graph in enumerate(graphs):
+        on_cycle = {
+            tuple(sorted(edge))
+            for cycle in nx.simple_cycles(graph)
+            for edge in zip(cycle, [*cycle[1:], cycle[0]], strict=True)
+        }
+        assert {tuple(pair) for pair in important[i].nonzero().tolist()} == on_cycle
+    assert ASDOracle().important_edges(GraphBatch.of(graphs)) is None
 
 
 # -- ASD -------------------------------------------------------------------------------------------------
@@ -174,12 +191,66 @@ def test_a_pyg_model_without_features_sees_ones() -> None:
     assert torch.equal(oracle.predict(GraphBatch.of(graphs)), oracle.predict(GraphBatch.of(ones)))
 
 
-def test_an_oracle_without_relaxation_says_so() -> None:
-    with pytest.raises(OracleError, match="'pyg' has no differentiable relaxation"):
-        PyGOracle(SmallGCN()).relaxed(torch.zeros(1, 3, 3))
+def test_an_oracle_without_relaxation_says_so_before_and_when_it_is_asked() -> None:
+    without = PyGOracle(SmallGCN(), 3)
+    for oracle in (without, CountingOracle(without)):
+        assert oracle.why_not_differentiable().startswith("the oracle 'pyg' has no differentiable relaxation; make it")
+        with pytest.raises(
+            OracleError, match=r"'pyg' has no differentiable relaxation; make it with edge_weights=True"
+        ):
+            oracle.relaxed(torch.zeros(1, 3, 3))
+    for oracle in (TreeCyclesOracle(), ASDOracle(), PyGOracle(SmallGCN(), 3, edge_weights=True)):
+        assert oracle.why_not_differentiable() == CountingOracle(oracle).why_not_differentiable() == ""
+
+
+class OneLogit(nn.Module):
+    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
+        return global_add_pool(x, batch)[:, :1]
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: PyGOracle(SmallGCN), "given the class SmallGCN; give it a torch.nn.Module"),
+        (lambda: PyGOracle("model.pt"), "given a str"),
+        (lambda: PyGOracle(SmallGCN(), 1), "n_classes=1 cannot be explained"),
+        (lambda: PyGOracle(SmallGCN(), "3"), "n_classes='3'"),
+        (lambda: PyGOracle(SmallGCN(), True), "n_classes=True"),
+        (lambda: PyGOracle(SmallGCN(classes=3)).predict(featured()), r"row of 2 logits .* it returned shape \(12, 3\)"),
+        (lambda: PyGOracle(OneLogit()).predict(featured()), r"it returned shape \(12, 1\)"),
+        (lambda: PyGOracle(SmallGCN(), 3).predict(GraphBatch.of(tree(5))), "with node features of width 1"),
+        (lambda: PyGOracle(OneLogit(), edge_weights=True).predict(featured()), r"batch, edge_weight=…\)"),
+        (lambda: CountingOracle(TreeCyclesOracle), r"class \(TreeCyclesOracle\) is not an oracle"),
+        (lambda: CountingOracle(TreeCyclesOracle(), -1), "budget is -1"),
+        (lambda: CountingOracle(TreeCyclesOracle(), 1.5), "budget is 1.5"),
+        (lambda: CountingOracle(TreeCyclesOracle(), seconds=0), "time limit is 0; it must be more than zero"),
+        (lambda: CountingOracle(TreeCyclesOracle(), seconds=float("nan")), "time limit is nan"),
+        (lambda: CountingOracle(OneClass()), "'one class' has n_classes = 1"),
+    ],
+)
+def test_misuse_is_a_sentence(make: Callable[[], object], sentence: str) -> None:
+    with pytest.raises(OracleError, match=sentence):
+        make()
+
+
+def test_a_pyg_oracle_is_described_by_its_weights() -> None:
+    torch.manual_seed(3)
+    one, other = SmallGCN(), SmallGCN()
+    described = PyGOracle(one, 3).parameters()
+    assert described == PyGOracle(deepcopy(one), 3).parameters() == json.loads(json.dumps(described))
+    assert described["weights"] != PyGOracle(other, 3).parameters()["weights"]
+    assert TreeCyclesOracle().parameters() == CountingOracle(ASDOracle()).parameters() == {}
 
 
 # -- counting --------------------------------------------------------------------------------------------
+
+
+class OneClass(Oracle):
+    name = "one class"
+    n_classes = 1
+
+    def predict(self, graphs: GraphBatch) -> Tensor:
+        return torch.zeros(len(graphs), dtype=torch.long)
 
 
 class Scripted(Oracle):
@@ -265,9 +336,49 @@ def test_beyond_the_budget_nothing_is_answered_and_nothing_charged(ask: str) -> 
     assert counted.exhausted(0) and not counted.exhausted(2)
 
 
-def test_a_budget_cannot_be_negative() -> None:
-    with pytest.raises(OracleError, match="budget is -1"):
-        CountingOracle(Scripted(), -1)
+class HandClock(CountingOracle):
+    """A counting oracle whose clock the test moves by hand."""
+
+    time = 100.0
+
+    def _now(self) -> float:
+        return self.time
+
+
+@pytest.mark.parametrize("ask", ["predict", "relaxed", "first_flip"])
+def test_the_time_of_a_batch_is_shared_by_its_graphs(ask: str) -> None:
+    counted = HandClock(Scripted(), seconds=2.0)
+    graphs, owner, classes = script([False, True]), torch.tensor([0, 1]), torch.zeros(2, dtype=torch.long)
+    questions = {
+        "predict": lambda: counted.predict(graphs, owner),
+        "relaxed": lambda: counted.relaxed(graphs.adjacency.float(), None, owner),
+        "first_flip": lambda: counted.first_flip(graphs, owner, classes),
+    }
+    assert counted.limited and not CountingOracle(Scripted()).limited
+    counted.forget_owners(3)  # six seconds in all
+    counted.time += 5.9
+    questions[ask]()
+    assert not counted.exhausted(0)
+    counted.time += 0.2
+    assert not counted.exhausted(0), "the clock is read after an answer: who just asked `exhausted` may ask"
+    questions[ask]()
+    assert counted.exhausted(0) and counted.exhausted(7), "time is used up for everyone"
+    calls, evaluated = counted.calls, counted.evaluated
+    with pytest.raises(BudgetExhausted, match=r"time limit of 2\.0 s per graph is used up"):
+        counted.predict(graphs, owner)
+    assert not counted.first_flip(graphs, owner, classes).any()
+    assert (counted.calls, counted.evaluated) == (calls, evaluated), "nothing is asked and nothing charged any more"
+    counted.forget_owners(1)
+    assert not counted.exhausted(0) and counted.first_flip(graphs, owner, classes).tolist() == [False, True]
+
+
+def test_real_time_passes() -> None:
+    counted = CountingOracle(Scripted(), seconds=0.02)
+    counted.forget_owners(1)
+    time.sleep(0.03)
+    counted.predict(script([True]), torch.tensor([0]))
+    assert counted.exhausted(0)
+    assert counted.prepared(TreeCycles(n_graphs=2).load()).seconds == 0.02
 
 
 class Misbehaving(Oracle):
@@ -293,6 +404,7 @@ class Misbehaving(Oracle):
         (torch.zeros(3, dtype=torch.long), r"per graph \(2\); it returned shape \(3,\)"),
         (torch.zeros(2, 2, dtype=torch.long), r"it returned shape \(2, 2\)"),
         (torch.zeros(2), "it returned shape .*float32"),
+        (torch.zeros(2, dtype=torch.bool), "it returned shape .*bool"),
         ([0, 1], "it returned list"),
         (None, "it returned NoneType"),
     ],

@@ -1,0 +1,35 @@
+"""The package as it is imported: public names arrive when they are used, and plain numbers need no torch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import rsgg
+
+
+def run(code: str) -> str:
+    """What a fresh Python process prints."""
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_statistics_seeds_errors_and_metrics_load_no_torch() -> None:
+    modules = "rsgg, rsgg.statistics, rsgg.seeds, rsgg.errors, rsgg.metrics"
+    assert run(f"import sys, {modules}; print('torch' in sys.modules, 'networkx' in sys.modules)") == "False False"
+    assert run("import sys, rsgg; rsgg.Graph; print('torch' in sys.modules)") == "True"
+
+
+def test_every_public_name_can_be_fetched_in_a_fresh_process() -> None:
+    code = "import rsgg; print(all(getattr(rsgg, name) is not None for name in rsgg.__all__)); print(*dir(rsgg))"
+    fetched, names = run(code).splitlines()
+    assert fetched == "True" and set(rsgg.__all__) <= set(names.split())
+    assert run("from rsgg import *; print(Task.__module__, check_task.__module__)") == "rsgg.task rsgg.contract.task"
+
+
+def test_names_are_the_objects_of_their_modules_and_unknown_ones_are_refused() -> None:
+    assert len(set(rsgg.__all__)) == len(rsgg.__all__)
+    assert rsgg.Explainer is sys.modules["rsgg.explainer"].Explainer
+    with pytest.raises(AttributeError, match="'rsgg' has no attribute 'Explainr'"):
+        rsgg.Explainr  # noqa: B018
