@@ -45,13 +45,15 @@ BLOCK = 512  # graphs that are optimised side by side: bounds the memory
 
 @dataclass(kw_only=True)
 class CF2(Explainer):
-    """CF² with a differentiable oracle."""
+    """CF² for a differentiable oracle."""
 
-    factual: float = hyper(0.6, "α", space=Choice((0.5, 0.6, 0.7, 0.8, 0.9, 1.0)), paper=0.7)
-    strength: float = hyper(1000.0, "λ", space=Choice((20.0, 100.0, 500.0, 1000.0)), paper=20.0)
-    margin: float = hyper(0.5, "γ", space=Choice(tuple(i / 10 for i in range(1, 11))), paper=0.9)
-    lr: float = hyper(0.05, "learning rate", space=Choice((1e-4, 1e-3, 1e-2)), paper=1e-2, doc="of Adam")
-    epochs: int = hyper(500, "epochs", space=Choice((50, 100, 200, 250, 500)), paper=500, doc="steps per graph")
+    factual: float = hyper(0.6, "α", space=Choice((0.5, 0.6, 0.7, 0.8, 0.9, 1.0)), paper=0.7, at_least=0, at_most=1)
+    strength: float = hyper(1000.0, "λ", space=Choice((20.0, 100.0, 500.0, 1000.0)), paper=20.0, at_least=0)
+    margin: float = hyper(0.5, "γ", space=Choice(tuple(i / 10 for i in range(1, 11))), paper=0.9, at_least=0)
+    lr: float = hyper(0.05, "learning rate", space=Choice((1e-4, 1e-3, 1e-2)), paper=1e-2, above=0, doc="of Adam")
+    epochs: int = hyper(
+        500, "epochs", space=Choice((50, 100, 200, 250, 500)), paper=500, at_least=1, doc="steps per graph"
+    )
 
     capabilities: ClassVar[Capabilities] = Capabilities(adds=False, removes=True, needs_relaxation=True)
 
@@ -87,6 +89,8 @@ class CF2(Explainer):
         optimiser = torch.optim.Adam([logits], lr=self.lr)
         both = edges.joined(edges)  # the masked part and the rest, side by side
         for epoch in range(_affordable(self.epochs, oracle, owner)):
+            if oracle.exhausted(int(owner[0])):  # of the time, which all owners share
+                break
             loss = self._loss(torch.sigmoid(logits), edges, both, classes, oracle, owner)
             optimiser.zero_grad()
             loss.sum().backward()

@@ -43,18 +43,24 @@ LEAST = 1e-30  # probability whose logarithm still has a gradient
 
 @dataclass(kw_only=True)
 class CLEAR(Explainer):
-    """CLEAR with a differentiable oracle."""
+    """CLEAR for a differentiable oracle."""
 
-    epochs: int = hyper(900, "epochs", space=Choice((100, 300, 600)), paper=600)
-    lr: float = hyper(1e-3, "learning rate", space=Choice((1e-4, 1e-3, 1e-2)), paper=1e-2, doc="of Adam")
-    weight_decay: float = hyper(1e-5, "weight decay")
-    similarity: float = hyper(10.0, "λ_sim", space=Interval(0.1, 1.0), paper=1.0, doc="weight of both reconstructions")
-    divergence: float = hyper(1.0, "λ_kl", space=Interval(0.1, 1.0), paper=1.0)
-    counterfactual: float = hyper(5.0, "λ_cfe", space=Interval(0.1, 1.0), paper=0.1, doc="weight of the classifier")
-    dropout: float = hyper(0.0, "dropout", space=Choice((0.1, 0.25, 0.5)), paper=0.1)
-    classifier_from: float = hyper(0.5, "warm-up", doc="share of the epochs without the classifier's term")
-    classifier_batch: int = hyper(64, "classifier batch", doc="graphs per step in the classifier's term")
-    draws: int = hyper(1, "K", doc="draws per candidate; more than one are checked with the oracle")
+    epochs: int = hyper(900, "epochs", space=Choice((100, 300, 600)), paper=600, at_least=1)
+    lr: float = hyper(1e-3, "learning rate", space=Choice((1e-4, 1e-3, 1e-2)), paper=1e-2, above=0, doc="of Adam")
+    weight_decay: float = hyper(1e-5, "weight decay", at_least=0)
+    similarity: float = hyper(
+        10.0, "λ_sim", space=Interval(0.1, 1.0), paper=1.0, at_least=0, doc="weight of both reconstructions"
+    )
+    divergence: float = hyper(1.0, "λ_kl", space=Interval(0.1, 1.0), paper=1.0, at_least=0)
+    counterfactual: float = hyper(
+        5.0, "λ_cfe", space=Interval(0.1, 1.0), paper=0.1, at_least=0, doc="weight of the classifier"
+    )
+    dropout: float = hyper(0.0, "dropout", space=Choice((0.1, 0.25, 0.5)), paper=0.1, at_least=0, below=1)
+    classifier_from: float = hyper(
+        0.5, "warm-up", at_least=0, at_most=1, doc="share of the epochs without the classifier's term"
+    )
+    classifier_batch: int = hyper(64, "classifier batch", at_least=1, doc="graphs per step in the classifier's term")
+    draws: int = hyper(1, "K", at_least=1, doc="draws per candidate; more than one are checked with the oracle")
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         adds=True, removes=True, learns=True, generative=True, needs_relaxation=True, permutation_invariant=False,

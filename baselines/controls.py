@@ -12,7 +12,7 @@ by `rsgg.minimise` reach the optimum or all but reach it. Each control is a clas
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
@@ -20,7 +20,7 @@ from torch import Tensor
 
 from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer
 from rsgg.graph import GraphBatch
-from rsgg.minimise import Minimised, random_order
+from rsgg.minimise import Minimised, base_field, random_order
 from rsgg.oracles.oracle import CountingOracle
 
 BLOCK_CELLS = 1 << 23  # adjacency cells in one block of speculative questions: bounds the memory
@@ -181,14 +181,14 @@ def _edited(adjacency: Tensor, rank: Tensor, question: Tensor) -> Tensor:
 class RandomEditsMinimised(Minimised):
     """`RandomEdits`, made minimal."""
 
-    base: Explainer = field(default_factory=RandomEdits, metadata={"symbol": "base", "doc": "random edits"})
+    base: Explainer = base_field(RandomEdits, "random edits")
 
 
 @dataclass(kw_only=True)
 class TwoSidedMinimised(Minimised):
     """`TwoSided`, made minimal: the optimum on Tree-Cycles and all but the optimum on ASD, with nothing learnt."""
 
-    base: Explainer = field(default_factory=TwoSided, metadata={"symbol": "base", "doc": "the two-sided order"})
+    base: Explainer = base_field(TwoSided, "the two-sided order")
 
 
 # -- Knowing the oracle ----------------------------------------------------------------------------------

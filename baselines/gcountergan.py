@@ -48,21 +48,24 @@ SLOPE = 0.2  # of LeakyReLU
 
 @dataclass(kw_only=True)
 class GCounteRGAN(Explainer):
-    """G-CounteRGAN with a differentiable oracle."""
+    """G-CounteRGAN for a differentiable oracle."""
 
-    iterations: int = hyper(250, "epochs", space=Choice(tuple(range(10, 251, 10))), paper=250)
+    iterations: int = hyper(250, "epochs", space=Choice(tuple(range(10, 251, 10))), paper=250, at_least=1)
     batch_ratio: float = hyper(
-        0.1, "batch size ratio", space=Choice((0.1, 0.15, 0.2)), paper=0.1, doc="of a class's training graphs"
+        0.1, "batch size ratio", space=Choice((0.1, 0.15, 0.2)), paper=0.1, above=0, at_most=1,
+        doc="of a class's training graphs",
+    )  # fmt: skip
+    generator_steps: int = hyper(2, "# generator steps", space=STEPS, paper=2, at_least=1, doc="per iteration")
+    discriminator_steps: int = hyper(3, "# discriminator steps", space=STEPS, paper=3, at_least=1, doc="per iteration")
+    threshold: float = hyper(
+        0.5, "threshold", space=Choice((0.4, 0.5, 0.6, 0.7, 0.8)), paper=0.5, at_least=0, at_most=1
     )
-    generator_steps: int = hyper(2, "# generator steps", space=STEPS, paper=2, doc="per iteration")
-    discriminator_steps: int = hyper(3, "# discriminator steps", space=STEPS, paper=3, doc="per iteration")
-    threshold: float = hyper(0.5, "threshold", space=Choice((0.4, 0.5, 0.6, 0.7, 0.8)), paper=0.5)
-    sparsity: float = hyper(0.002, "λ", doc="price of |r|, summed over the image")
-    generator_lr: float = hyper(4e-4, "generator lr", doc="of RMSprop")
-    discriminator_lr: float = hyper(2e-4, "discriminator lr", doc="of Adam with β = (.5, .999)")
-    channels: int = hyper(16, "channels", doc="64 in the original")
-    rank: int = hyper(64, "rank", doc="of the factorised dense layer")
-    check_every: int = hyper(10, "checks", doc="iterations between two looks at the training flip rate")
+    sparsity: float = hyper(0.002, "λ", at_least=0, doc="price of |r|, summed over the image")
+    generator_lr: float = hyper(4e-4, "generator lr", above=0, doc="of RMSprop")
+    discriminator_lr: float = hyper(2e-4, "discriminator lr", above=0, doc="of Adam with β = (.5, .999)")
+    channels: int = hyper(16, "channels", at_least=1, doc="64 in the original")
+    rank: int = hyper(64, "rank", at_least=1, doc="of the factorised dense layer")
+    check_every: int = hyper(10, "checks", at_least=1, doc="iterations between two looks at the training flip rate")
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         adds=True, removes=True, learns=True, generative=True, needs_relaxation=True,
@@ -84,11 +87,11 @@ class GCounteRGAN(Explainer):
         self.history_: list[dict[str, float]] = []
         for c in range(oracle.n_classes):
             own = classes == c
-            task = Task(c, graphs.select(own), graphs.select(~own), 1 - scores[~own, c], oracle)
+            data = ClassData(c, graphs.select(own), graphs.select(~own), 1 - scores[~own, c], oracle)
             # Weights, batches, dropout and noise of a class are one stream of numbers, apart from everyone else's.
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(seed_for(seed, "g-countergan", c))
-                training = Training(task, self)
+                training = Training(data, self)
                 training.run()
             self.generators_.append(training.best)
             self.history_ += training.history
@@ -217,7 +220,7 @@ class Discriminator(nn.Module):
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class ClassData:
     """What one GAN learns from: graphs of class c, graphs of other classes with their scores, and the oracle."""
 
     c: int
@@ -230,16 +233,16 @@ class Task:
 class Training:
     """The two players of one class, and the best generator so far. Draws from torch's current random state."""
 
-    def __init__(self, task: Task, recipe: GCounteRGAN) -> None:
-        self.task, self.recipe = task, recipe
-        n = task.graphs.n_nodes
+    def __init__(self, data: ClassData, recipe: GCounteRGAN) -> None:
+        self.data, self.recipe = data, recipe
+        n = data.graphs.n_nodes
         self.generator = Generator(n, recipe.channels, recipe.rank)
         self.discriminator = Discriminator(n, recipe.channels)
         self.g_optimiser = torch.optim.RMSprop(self.generator.parameters(), recipe.generator_lr)
         self.d_optimiser = torch.optim.Adam(
             self.discriminator.parameters(), recipe.discriminator_lr, betas=(0.5, 0.999)
         )
-        self.adjacency, self.real = task.graphs.adjacency.float(), task.real.adjacency.float()
+        self.adjacency, self.real = data.graphs.adjacency.float(), data.real.adjacency.float()
         self.best = Generator(n, recipe.channels, recipe.rank).eval()
         self.best_so_far = (-1.0, 0.0)
         self.history: list[dict[str, float]] = []
@@ -250,7 +253,7 @@ class Training:
             g_losses = [self._generator_step() for _ in range(self.recipe.generator_steps)]
             self.history.append(
                 {
-                    "class": self.task.c,
+                    "class": self.data.c,
                     "epoch": iteration - 1,
                     "discriminator_loss": sum(d_losses) / len(d_losses),
                     "generator_loss": sum(g_losses) / len(g_losses),
@@ -267,7 +270,7 @@ class Training:
         real, shown = self._batch(len(self.real)), self._batch(len(self.adjacency))
         with torch.no_grad():
             generated = self.adjacency[shown] + self.generator.eval()(self.adjacency[shown])
-        score = self.task.score[real].float().clamp(min=TINY)
+        score = self.data.score[real].float().clamp(min=TINY)
         weight = torch.cat((score / score.mean(), torch.ones(len(generated))))
         target = torch.cat((torch.ones(len(real)), torch.zeros(len(generated))))
         logit = self.discriminator.train()(torch.cat((self.real[real], generated)))
@@ -290,7 +293,7 @@ class Training:
         self.discriminator.eval()
         residual = self.generator(self.adjacency[shown])
         soft = self.adjacency[shown] + residual
-        stay = _relaxed(self.task.oracle, self.task.graphs.select(shown), soft.clamp(0, 1))[:, self.task.c]
+        stay = _relaxed(self.data.oracle, self.data.graphs.select(shown), soft.clamp(0, 1))[:, self.data.c]
         leave = -torch.log(1 - stay + TINY)
         fool = softplus(-self.discriminator(soft))
         return (fool + self.recipe.sparsity * residual.abs().sum((1, 2)) + leave).mean()
@@ -301,9 +304,9 @@ class Training:
         self.generator.eval()
         soft = torch.cat([part + self.generator(part) for part in self.adjacency.split(BLOCK)])
         sampled = (soft > self.recipe.threshold).to(torch.uint8)
-        graphs = self.task.graphs
-        answers = self.task.oracle.predict(graphs.candidates(sampled, torch.arange(len(graphs))))
-        flip_rate = float((answers != self.task.c).double().mean())
+        graphs = self.data.graphs
+        answers = self.data.oracle.predict(graphs.candidates(sampled, torch.arange(len(graphs))))
+        flip_rate = float((answers != self.data.c).double().mean())
         edits = float((sampled != graphs.adjacency).sum((1, 2)).double().mean() / 2)
         self.history[-1] |= {"flip_rate": flip_rate, "edits": edits}
         if (flip_rate, -edits) > self.best_so_far:

@@ -38,7 +38,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rsgg.errors import UsageError
 from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Choice, Explainer, hyper
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle
@@ -383,25 +382,32 @@ def candidate_pairs(adjacency: np.ndarray, size: int, count: int, rng: np.random
 
 @dataclass(kw_only=True)
 class MEG(Explainer):
-    """MEG on generic graphs. The RSGG-CE paper gives no hyper-parameters for it; `paper` is the original's value."""
+    """MEG on generic graphs.
 
-    # The RSGG-CE paper gives no search space for MEG: these are ours; `paper` are the values of MEG's own paper.
-    episodes: int = hyper(800, "episodes", space=Choice((100, 200, 400, 800)), paper=5000)
+    The RSGG-CE paper gives neither hyper-parameters nor search spaces for it: `paper` is the value of MEG's own paper,
+    the spaces are ours.
+    """
+
+    episodes: int = hyper(800, "episodes", space=Choice((100, 200, 400, 800)), paper=5000, at_least=1)
     decay: float = hyper(
-        0.997, "ε decay", space=Choice((0.97, 0.99, 0.997)), paper=0.9987, doc="per episode, from ε = 1"
-    )
+        0.997, "ε decay", space=Choice((0.97, 0.99, 0.997)), paper=0.9987, at_least=0, at_most=1,
+        doc="per episode, from ε = 1",
+    )  # fmt: skip
     horizon: int = hyper(
-        2, "T", space=Choice((1, 2, 3)), paper=1, doc="steps of an episode; fewer where the class changes"
+        2, "T", space=Choice((1, 2, 3)), paper=1, at_least=1, doc="steps of an episode; fewer where the class changes"
     )
-    reward: str = hyper("class", "p_target", paper="relaxed", doc="class (black box) or relaxed (a probability)")
-    max_actions: int = hyper(1024, "max actions", doc="candidate pairs per instance")
-    batch: int = hyper(4, "batch size", paper=1, doc="transitions per gradient step")
-    interval: int = hyper(4, "update interval", paper=1, doc="steps of play per gradient step")
-    replay: int = hyper(10_000, "replay", paper=10_000)
-    lr: float = hyper(1e-4, "lr", space=Choice((1e-4, 1e-3, 1e-2)), paper=1e-4)
-    discount: float = hyper(0.95, "γ", paper=0.95)
-    polyak: float = hyper(0.995, "polyak", paper=0.995)
-    keep: int = hyper(10, "counterfactuals", paper=10, doc="end states that are kept")
+    reward: str = hyper(
+        "class", "p_target", paper="relaxed", choices=("class", "relaxed"),
+        doc="class (black box) or relaxed (a probability)",
+    )  # fmt: skip
+    max_actions: int = hyper(1024, "max actions", at_least=1, doc="candidate pairs per instance")
+    batch: int = hyper(4, "batch size", paper=1, at_least=1, doc="transitions per gradient step")
+    interval: int = hyper(4, "update interval", paper=1, at_least=1, doc="steps of play per gradient step")
+    replay: int = hyper(10_000, "replay", paper=10_000, at_least=1)
+    lr: float = hyper(1e-4, "lr", space=Choice((1e-4, 1e-3, 1e-2)), paper=1e-4, above=0)
+    discount: float = hyper(0.95, "γ", paper=0.95, at_least=0, at_most=1)
+    polyak: float = hyper(0.995, "polyak", paper=0.995, at_least=0, at_most=1)
+    keep: int = hyper(10, "counterfactuals", paper=10, at_least=1, doc="end states that are kept")
 
     capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, permutation_invariant=False)
 
@@ -409,11 +415,12 @@ class MEG(Explainer):
     def tiny(cls) -> MEG:
         return cls(episodes=12, decay=0.85, batch=2, interval=6)
 
+    def _needs_relaxation(self) -> bool:
+        return self.reward == "relaxed"
+
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
     ) -> list[Candidate]:
-        if self.reward not in ("class", "relaxed"):
-            raise UsageError(f"There is no reward {self.reward!r}; choose class or relaxed.")
         # One instance after the other, so that no instance can depend on its neighbours, not even by rounding.
         return [
             candidate

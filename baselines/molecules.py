@@ -1,4 +1,4 @@
-"""MEG on molecules, where it comes from (Numeroso & Bacciu 2021): the Q-learning of `rsgg.baselines.meg` with RDKit's rules.
+"""MEG on molecules (Numeroso & Bacciu 2021): the Q-learning of `rsgg.baselines.meg` with RDKit's rules.
 
 A state is a molecule (canonical SMILES). An action adds an atom of an allowed element, raises or lowers a bond, closes
 a ring of five or six atoms, or does nothing; aromatic bonds are not touched, and whatever RDKit's sanitisation refuses

@@ -65,10 +65,12 @@ TINY = 1e-12  # weight of a pair that nothing speaks for: it comes last
 class OBS(Explainer):
     """Oblivious Bidirectional Search: nothing is known about the data."""
 
-    forward_edits: int = hyper(5, "k forward", doc="edits between two questions of the forward phase")
-    backward_edits: int = hyper(5, "k backward", doc="edits undone at a time when the backward phase begins")
-    questions: int = hyper(2000, "L", doc="the most questions that each phase may ask")
-    removals: float = hyper(0.5, "p₀", doc="the probability that a forward edit removes an edge")
+    forward_edits: int = hyper(5, "k forward", at_least=1, doc="edits between two questions of the forward phase")
+    backward_edits: int = hyper(
+        5, "k backward", at_least=1, doc="edits undone at a time when the backward phase begins"
+    )
+    questions: int = hyper(2000, "L", at_least=1, doc="the most questions that each phase may ask")
+    removals: float = hyper(0.5, "p₀", at_least=0, at_most=1, doc="the probability that a forward edit removes an edge")
 
     capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True)
 
@@ -166,8 +168,10 @@ class DDBS(OBS):
     Nodes are compared by their number. Where the data say nothing, it is OBS, random numbers included.
     """
 
-    forward_edits: int = hyper(10, "k forward", doc="edits between two questions of the forward phase")
-    ignorance: float = hyper(1.0, "b", doc="weight of every pair before the data speak; 1 in the published code")
+    forward_edits: int = hyper(10, "k forward", at_least=1, doc="edits between two questions of the forward phase")
+    ignorance: float = hyper(
+        1.0, "b", at_least=0, doc="weight of every pair whatever the data say; 1 in the published code"
+    )
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         adds=True, removes=True, learns=True, permutation_invariant=False
@@ -261,8 +265,8 @@ class IRand(Explainer):
     ⌊2pP⌋ - 1, twice as far, and a pair drawn in both directions stays as it is.
     """
 
-    share: float = hyper(0.1, "p", doc="the largest number of draws, as a share of all pairs")
-    tries: int = hyper(3, "t", doc="tries with each number of draws")
+    share: float = hyper(0.1, "p", at_least=0, doc="the largest number of draws, as a share of all pairs")
+    tries: int = hyper(3, "t", at_least=1, doc="tries with each number of draws")
 
     capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True)
 

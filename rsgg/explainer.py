@@ -1,18 +1,20 @@
 """What an explainer is and what it returns: the contract that every method in the project keeps.
 
-A method subclasses `Explainer`, declares its hyper-parameters as typed fields (`hyper`), its `Capabilities`, and
-writes `_fit` and `_explain`. The public `fit` and `explain` are the facade: they validate once, ask for the class
-of each input once, keep the count and the clock, and turn every outcome into a `Counterfactual` per instance and
-candidate. A failure is a value with a reason, never the input in disguise and never an exception that ends a run.
+A method subclasses `Explainer`, declares its hyper-parameters as typed fields (`hyper`) with the values they may have,
+declares its `Capabilities`, and writes `_fit` and `_explain`. Users call `fit` and `explain`, which check the
+arguments, ask the oracle for the class of each input, count calls, take the time, and return one `Counterfactual` per
+instance and candidate. An instance that could not be explained is a result with a reason, never an exception.
 """
 
 from __future__ import annotations
 
-import json
+import math
+import reprlib
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, Field, dataclass, field, fields
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -20,9 +22,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rsgg.errors import FitError, GraphError, NotFittedError, RSGGError
+from rsgg.errors import DataError, FitError, NotFittedError, RSGGError, UsageError
 from rsgg.graph import Graph, GraphBatch
 from rsgg.oracles.oracle import CountingOracle, Oracle
+from rsgg.saving import read_archive, write_archive
+
+# -- Hyper-parameters ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,37 @@ class Interval:
     log: bool = False
 
 
+@dataclass(frozen=True)
+class Limits:
+    """Which values a field may have.
+
+    `choices` lists them; the other bounds are for numbers. `check` is for what bounds cannot say: a function of the
+    value that returns what to give instead, or an empty string if the value is fine.
+    """
+
+    choices: tuple[Any, ...] = ()
+    at_least: float | None = None
+    above: float | None = None
+    at_most: float | None = None
+    below: float | None = None
+    check: Callable[[Any], str] | None = None
+
+    def bounds(self) -> str:
+        """The bounds in words, such as "above 0 and at most 1"."""
+        named = (("at least", self.at_least), ("above", self.above), ("at most", self.at_most), ("below", self.below))
+        return " and ".join(f"{words} {bound:g}" for words, bound in named if bound is not None)
+
+    def contain(self, value: float) -> bool:
+        """Is this number finite and within the bounds?"""
+        return (
+            math.isfinite(value)
+            and (self.at_least is None or value >= self.at_least)
+            and (self.above is None or value > self.above)
+            and (self.at_most is None or value <= self.at_most)
+            and (self.below is None or value < self.below)
+        )
+
+
 def hyper(
     default: Any,
     symbol: str,
@@ -49,13 +85,82 @@ def hyper(
     paper: Any = None,
     doc: str = "",
     beyond: bool = False,
+    choices: tuple[Any, ...] = (),
+    at_least: float | None = None,
+    above: float | None = None,
+    at_most: float | None = None,
+    below: float | None = None,
+    check: Callable[[Any], str] | None = None,
 ) -> Any:
-    """A hyper-parameter: its default, its symbol in the paper, the paper's search space and chosen value.
+    """Declare a hyper-parameter of an explainer.
 
-    With `beyond` it is not the paper's: a search of the paper's space leaves it alone.
+    Args:
+        default: the value it has if none is given.
+        symbol: how the method's paper writes it.
+        space: the values that a search tries.
+        paper: the value that the paper chose.
+        doc: what it means, in a few words.
+        beyond: it is not the paper's, so a search of the paper's space leaves it alone.
+        choices: all values that are allowed.
+        at_least, above, at_most, below: bounds of a number.
+        check: a function of the value that returns what to give instead, or "" if the value is fine.
+
+    Values are checked when an explainer is made and again in `fit`. A field annotated `int`, `float`, `bool` or `str`
+    accepts values of that type only; numbers must be finite.
     """
-    about = {"symbol": symbol, "space": space, "paper": paper, "doc": doc, "beyond": beyond}
+    limits = Limits(choices, at_least, above, at_most, below, check)
+    about = {"symbol": symbol, "space": space, "paper": paper, "doc": doc, "beyond": beyond, "limits": limits}
     return field(default=default, metadata=about)
+
+
+def device_field() -> Any:
+    """Declare where a method computes: "cpu", or "cuda" where torch finds a GPU. No hyper-parameter of the method."""
+    return field(default="cpu", metadata={"limits": Limits(check=_device_advice)})
+
+
+def _device_advice(device: Any) -> str:
+    advice = "give 'cpu', or 'cuda' where torch finds a GPU"
+    if not isinstance(device, str):
+        return advice
+    try:
+        torch.empty(0, device=device)
+    except Exception:  # which one depends on the device and on how torch was built
+        return advice
+    return advice if device == "meta" else ""
+
+
+_KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "int": ("a whole number", lambda value: isinstance(value, Integral) and not isinstance(value, bool)),
+    "float": ("a number", lambda value: isinstance(value, Real) and not isinstance(value, bool)),
+    "bool": ("True or False", lambda value: isinstance(value, bool | np.bool_)),
+    "str": ("a string", lambda value: isinstance(value, str)),
+}
+
+
+def _advice(value: Any, declared: Field[Any]) -> str:
+    """What to give instead of this value of a field, or an empty string where the value is allowed."""
+    limits = declared.metadata.get("limits", Limits())
+    annotation = declared.type if isinstance(declared.type, str) else getattr(declared.type, "__name__", "")
+    if limits.check is not None:
+        return str(limits.check(value))
+    if limits.choices:
+        known = isinstance(value, str | Real) and value in limits.choices
+        return "" if known else f"give one of {', '.join(map(repr, limits.choices))}"
+    if annotation.endswith(" | None"):
+        if value is None:
+            return ""
+        annotation = annotation.removesuffix(" | None")
+    kind = _KINDS.get(annotation)
+    if kind is None:
+        return ""
+    words, fits = kind
+    if fits(value) and (annotation not in ("int", "float") or limits.contain(value)):
+        return ""
+    bounds = limits.bounds()
+    return f"give {words}" + (f" {'of ' if bounds.startswith('at') else ''}{bounds}" if bounds else "")
+
+
+# -- Capabilities and results ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -70,11 +175,11 @@ class Capabilities:
     permutation_invariant: bool = True
     deterministic: bool = False
     may_return_invalid: bool = False  # returns graphs that it did not ask the oracle about, or that are not simple
-    calls_per_check: int = 1  # the released code asks twice per check: once for the input, once for the candidate
-    reads_labels: bool = False  # the released code took training classes from the true labels: not oracle calls
+    reads_labels: bool = False  # takes the classes of training graphs from the labels: they are no oracle calls
 
 
-BUDGET_USED_UP = "the oracle budget was used up"  # the reason of every method that runs out of questions
+BUDGET_USED_UP = "the oracle budget was used up"  # the reason that methods give for an owner that is exhausted
+TIME_USED_UP = "the time limit was used up"  # what it becomes where the clock, not the budget, ended the search
 
 
 @dataclass(frozen=True)
@@ -125,13 +230,23 @@ class Counterfactual:
         return [(u, v) for u, v in self.edits if self.input.adjacency[u, v]]
 
 
+# -- Explainers ------------------------------------------------------------------------------------------
+
+
 @dataclass(kw_only=True)
 class Explainer(ABC):
-    """A counterfactual explanation method. Constructors only store; learned state ends in an underscore."""
+    """A counterfactual explanation method.
+
+    Constructors store the hyper-parameters and check that they are allowed; attributes that `fit` learns end in an
+    underscore.
+    """
 
     capabilities: ClassVar[Capabilities]
-    encoding: ClassVar[str | None] = None  # the node encodings it reads, which a runner attaches outside its clock
+    encoding: ClassVar[str | None] = None  # node encodings it reads; a runner attaches them before it takes the time
     fitted_: ClassVar[bool] = False  # set on the instance by `fit`
+
+    def __post_init__(self) -> None:
+        self.check_values()
 
     # -- what a method writes --------------------------------------------------------------------------
 
@@ -149,11 +264,24 @@ class Explainer(ABC):
         """A preset that makes the method testable in a second."""
         return cls()
 
+    def _needs_relaxation(self) -> bool:
+        """Does it differentiate the oracle? Overridden by methods for which that depends on a hyper-parameter."""
+        return self.capabilities.needs_relaxation
+
     # -- what a user calls -----------------------------------------------------------------------------
 
     def fit(self, graphs: GraphBatch | Iterable[Any], oracle: Oracle, *, seed: int = 0) -> Self:
-        """Learn from training graphs. Classes are the oracle's, never the true labels."""
+        """Learn from training graphs and return the explainer itself.
+
+        Args:
+            graphs: `rsgg.Graph`, NetworkX graphs or PyG `Data`.
+            oracle: the classifier to be explained; the classes of the training graphs are its answers.
+            seed: decides all random draws.
+        """
+        self.check_values()
+        _require_whole_number("seed", seed)
         batch, counted = GraphBatch.of(graphs), _counting(oracle)
+        self._require_relaxation(counted)
         if self.capabilities.learns:
             asked = counted.oracle if self.capabilities.reads_labels else counted
             classes = asked.predict(batch)
@@ -172,16 +300,24 @@ class Explainer(ABC):
     def explain(
         self, graphs: GraphBatch | Iterable[Any], oracle: Oracle, *, k: int = 1, seed: int = 0
     ) -> list[Counterfactual]:
-        """`k` counterfactuals for each graph, in the order of the graphs. Never raises for a single instance."""
-        if k < 1:
-            raise RSGGError(f"k = {k} candidates were asked for; ask for one or more.")
+        """`k` counterfactuals for each graph, in the order of the graphs. Never raises for a single instance.
+
+        Args:
+            graphs: `rsgg.Graph`, NetworkX graphs or PyG `Data`.
+            oracle: the classifier; `CountingOracle(oracle, budget, seconds)` limits calls and time.
+            k: candidates per graph.
+            seed: decides all random draws.
+        """
+        _require_whole_number("k", k, at_least=1)
+        _require_whole_number("seed", seed)
         if self.capabilities.learns and not self.fitted_:
             raise NotFittedError(f"{type(self).__name__} has to be fitted before it can explain: call fit first.")
         batch, counted = GraphBatch.of(graphs), _counting(oracle)
-        counted.forget_owners()
+        self._require_relaxation(counted)
+        counted.forget_owners(len(batch))
         start = time.process_time()
         first_owner = torch.arange(len(batch)) * k
-        if counted.budget == 0:
+        if counted.exhausted(0):
             candidates = [Candidate(None, "the budget does not allow a single oracle call")] * (len(batch) * k)
         else:
             classes = counted.predict(batch, first_owner)
@@ -189,30 +325,34 @@ class Explainer(ABC):
         seconds = (time.process_time() - start) / (len(batch) * k)
         if len(candidates) != len(batch) * k:
             raise RSGGError(
-                f"{type(self).__name__} returned {len(candidates)} candidates for {len(batch)} graphs and k = {k}."
+                f"{type(self).__name__} returned {len(candidates)} candidates for {len(batch)} graphs and k = {k}; "
+                "return one per graph and candidate."
             )
         inputs = list(batch)
         return [
-            self._result(inputs[owner // k], owner // k, owner % k, candidate, counted.calls_of(owner), seconds)
+            _result(inputs[owner // k], owner, k, _with_true_reason(candidate, owner, counted), counted, seconds)
             for owner, candidate in enumerate(candidates)
         ]
 
-    @staticmethod
-    def _result(graph: Graph, i: int, j: int, candidate: Candidate, calls: int, seconds: float) -> Counterfactual:
-        adjacency, reason = candidate.adjacency, candidate.reason
-        offered = None
-        if adjacency is not None:
-            n = graph.n_nodes
-            matrix = adjacency.cpu().numpy()[:n, :n].astype(np.uint8)  # a copy: what was returned is the user's
-            offered = Graph.unchecked(matrix, graph.features, graph.name)
-            if matrix.tobytes() == graph.adjacency.tobytes():
-                offered, reason = None, reason or "the method returned the input"
-        return Counterfactual(graph, offered, i, j, "" if offered is not None else reason, calls, seconds)
+    def _require_relaxation(self, oracle: Oracle) -> None:
+        reason = oracle.why_not_differentiable() if self._needs_relaxation() else ""
+        if reason:
+            raise FitError(
+                f"{type(self).__name__} needs a differentiable oracle, but {reason}; black-box methods need none."
+            )
 
     def _mark_fitted(self) -> None:
         self.__dict__["fitted_"] = True
 
     # -- hyper-parameters ------------------------------------------------------------------------------
+
+    def check_values(self) -> None:
+        """Raise `UsageError` with a sentence where a field has a value that its declaration does not allow."""
+        for declared in fields(self):
+            value = getattr(self, declared.name)
+            advice = _advice(value, declared)
+            if advice:
+                raise UsageError(f"{type(self).__name__} cannot use {declared.name} = {reprlib.repr(value)}; {advice}.")
 
     def hyperparameters(self) -> dict[str, Any]:
         """Names and values of the hyper-parameters: what a result depends on besides data, oracle and seed."""
@@ -234,36 +374,69 @@ class Explainer(ABC):
         """Take back what `_state` gave."""
 
     def save(self, path: str | Path) -> Path:
-        """Write hyper-parameters (JSON) and learned tensors into one .npz file: no pickle, nothing executable."""
-        path = Path(path).with_suffix(".npz")
-        values = {
-            name: value if _is_plain(value) else {"object": type(value).__name__}
-            for name, value in self.hyperparameters().items()
+        """Write hyper-parameters and learned tensors into one file and return its path.
+
+        `.npz` is appended to the path unless it ends in it. The file has a checksum and holds no pickle.
+        """
+        if self.capabilities.learns and not self.fitted_:
+            raise NotFittedError(f"{type(self).__name__} has to be fitted before it can be saved: call fit first.")
+        header = {
+            "explainer": type(self).__name__,
+            "hyperparameters": {name: _as_json(value) for name, value in self.hyperparameters().items()},
         }
-        header = json.dumps({"explainer": type(self).__name__, "hyperparameters": values})
         arrays = {name: tensor.detach().cpu().numpy() for name, tensor in self._state().items()}
-        with path.open("wb") as file:
-            np.savez_compressed(file, __header__=np.array(header), **arrays)  # type: ignore[arg-type]
-        return path
+        return write_archive(path, header, arrays)
 
     @classmethod
     def load(cls, path: str | Path, **objects: Any) -> Self:
-        """Read what `save` wrote. The class has to be the one that saved it.
+        """Read what `save` wrote; `path` is what `save` was given or what it returned.
 
-        Hyper-parameters that are objects, such as a partial order of one's own, cannot be saved as numbers: where
-        they are not the default they have to be given again, as `order=MyOrder()`.
+        Called on the class that was saved. Hyper-parameters that are objects, such as a partial order of one's own,
+        are not in the file: where they are not the default they have to be given again, as `order=MyOrder()`.
         """
-        with np.load(Path(path), allow_pickle=False) as archive:
-            header = json.loads(str(archive["__header__"]))
-            state = {name: torch.from_numpy(archive[name]) for name in archive.files if name != "__header__"}
-        if header["explainer"] != cls.__name__:
-            raise RSGGError(
-                f"{path} holds a fitted {header['explainer']}, not a {cls.__name__}; load it with that class."
-            )
-        explainer = cls(**{**_as_saved(cls, header["hyperparameters"], objects), **objects})
-        explainer._restore(state)
+        header, arrays = read_archive(path)
+        saved_as = header.get("explainer")
+        if saved_as != cls.__name__:
+            raise UsageError(f"{path} holds a fitted {saved_as}, not a {cls.__name__}; load it with that class.")
+        explainer = cls(**{**_saved_values(cls, header, objects, path), **objects})
+        try:
+            explainer._restore({name: torch.from_numpy(array) for name, array in arrays.items()})
+        except Exception as error:  # whatever a network says about weights that it cannot take
+            raise DataError(
+                f"{path} holds a {saved_as} whose learned values do not fit this version of it; fit and save it again."
+            ) from error
         explainer._mark_fitted()
         return explainer
+
+
+def _result(
+    graph: Graph, owner: int, k: int, candidate: Candidate, counted: CountingOracle, seconds: float
+) -> Counterfactual:
+    """The counterfactual that a candidate is, or the failure: a candidate equal to the input is one."""
+    reason, offered = candidate.reason, None
+    if candidate.adjacency is not None:
+        n = graph.n_nodes
+        matrix = candidate.adjacency.cpu().numpy()[:n, :n].astype(np.uint8)  # a copy: what was returned is the user's
+        offered = Graph.unchecked(matrix, graph.features, graph.name)
+        if matrix.tobytes() == graph.adjacency.tobytes():
+            offered, reason = None, reason or "the method returned the input"
+    told = "" if offered is not None else reason
+    return Counterfactual(graph, offered, owner // k, owner % k, told, counted.calls_of(owner), seconds)
+
+
+def _with_true_reason(candidate: Candidate, owner: int, counted: CountingOracle) -> Candidate:
+    """Methods only know that an owner is exhausted; whether by its budget or by the time is the counter's to say."""
+    within_budget = counted.budget is None or counted.calls_of(owner) < counted.budget
+    if candidate.adjacency is None and candidate.reason == BUDGET_USED_UP and within_budget:
+        return Candidate(None, TIME_USED_UP)
+    return candidate
+
+
+def _as_json(value: Any) -> Any:
+    """A hyper-parameter as the header of a saved file has it: plain values as they are, of an object its class."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value if _is_plain(value) else {"object": type(value).__name__}
 
 
 def _is_plain(value: Any) -> bool:
@@ -272,24 +445,48 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, bool | int | float | str)
 
 
-def _as_saved(cls: type[Explainer], values: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+def _saved_values(
+    cls: type[Explainer], header: dict[str, Any], given: dict[str, Any], path: str | Path
+) -> dict[str, Any]:
     """Saved hyper-parameters as constructor arguments: lists that were tuples become tuples, objects the defaults."""
-    default = cls().hyperparameters()
+    saved = header.get("hyperparameters")
+    if not isinstance(saved, dict):
+        raise DataError(f"{path} does not hold a saved explainer; give a file that save wrote.")
+    declared = {f.name: f for f in fields(cls)}
+    unknown = sorted(set(given) - set(declared))
+    if unknown:
+        raise UsageError(f"{cls.__name__} has no {unknown[0]!r}; load takes only its own hyper-parameters.")
     arguments = {}
-    for name, value in values.items():
-        if isinstance(value, dict):
-            if name not in given and value["object"] != type(default[name]).__name__:
-                raise RSGGError(
-                    f"This {cls.__name__} was saved with {name} = {value['object']}; give it again with load({name}=…)."
-                )
-        else:
-            arguments[name] = tuple(value) if isinstance(value, list) and isinstance(default[name], tuple) else value
+    for name, value in saved.items():
+        if name not in declared:
+            raise DataError(f"{path} was saved by a {cls.__name__} that had {name!r}; fit and save it again.")
+        default = _default(declared[name])
+        if not isinstance(value, dict):
+            arguments[name] = tuple(value) if isinstance(value, list) and isinstance(default, tuple) else value
+        elif name not in given and value.get("object") != type(default).__name__:
+            raise UsageError(
+                f"This {cls.__name__} was saved with {name} = {value.get('object')}; give it again with load({name}=…)."
+            )
     return arguments
+
+
+def _default(declared: Field[Any]) -> Any:
+    if declared.default_factory is not MISSING:
+        return declared.default_factory()
+    return declared.default
+
+
+def _require_whole_number(name: str, value: Any, at_least: int | None = None) -> None:
+    if not isinstance(value, Integral) or isinstance(value, bool) or (at_least is not None and value < at_least):
+        limit = "" if at_least is None else f", {at_least} or more"
+        raise UsageError(f"{name} = {reprlib.repr(value)} makes no sense; give a whole number{limit}.")
 
 
 def _counting(oracle: Oracle) -> CountingOracle:
     if not isinstance(oracle, Oracle):
-        raise GraphError(
-            f"A {type(oracle).__name__} is not an oracle; subclass rsgg.Oracle or wrap a PyG model in rsgg.PyGOracle."
+        what = f"class {oracle.__name__}" if isinstance(oracle, type) else type(oracle).__name__
+        raise UsageError(
+            f"A {what} is not an oracle; give an instance of a subclass of rsgg.Oracle, or wrap a PyG model in "
+            "rsgg.PyGOracle."
         )
     return oracle if isinstance(oracle, CountingOracle) else CountingOracle(oracle)

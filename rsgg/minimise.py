@@ -7,25 +7,24 @@ accepted has been shown to the oracle, so the result is a counterfactual for any
 change of class, no edit of the result can be left out. A set of d edits of which r are needed costs about
 r (1 + log2 d) questions.
 
-All instances are searched in lock step: one batch per question.
+All instances are searched together: each question is one batch with a graph of every instance.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from rsgg.errors import RSGGError, UsageError
-from rsgg.explainer import Candidate, Capabilities, Explainer
+from rsgg.errors import UsageError
+from rsgg.explainer import Candidate, Capabilities, Explainer, Limits
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle
+from rsgg.saving import read_archive
 from rsgg.seeds import torch_rng
 
 FOUND_NEEDED = -1  # rank of the edits that were found to be needed: they are part of every prefix
@@ -60,7 +59,7 @@ def minimise(
     while True:
         _keep_needed(rank, low, high)
         open_ = high > 0
-        if oracle.budget is not None:
+        if oracle.limited:
             open_ &= ~torch.tensor([oracle.exhausted(i) for i in owner.tolist()], dtype=torch.bool)
         rows = open_.nonzero().flatten()
         if not len(rows):
@@ -110,6 +109,25 @@ def with_edits(adjacency: Tensor, rank: Tensor, prefix: Tensor) -> Tensor:
 # -- For any explainer -----------------------------------------------------------------------------------
 
 
+def _base_advice(base: Any) -> str:
+    """What to give instead of something that is no explainer."""
+    if isinstance(base, Explainer):
+        return ""
+    example = f"{base.__name__}()" if isinstance(base, type) and issubclass(base, Explainer) else "RSGGCE()"
+    return f"give an explainer, not a class or anything else, as in base={example}"
+
+
+def base_field(default_factory: Callable[[], Explainer] | None = None, doc: str = "") -> Any:
+    """Declare the method whose results are made minimal, with a default for subclasses that have one."""
+    about = {"symbol": "base", "doc": doc, "limits": Limits(check=_base_advice)}
+    # None is no explainer: an explainer made without a base says so in a sentence.
+    return (
+        field(default=None, metadata=about)
+        if default_factory is None
+        else field(default_factory=default_factory, metadata=about)
+    )
+
+
 @dataclass(kw_only=True)
 class Minimised(Explainer):
     """Any explainer, its results made minimal: the "+ min" row of a method.
@@ -119,7 +137,7 @@ class Minimised(Explainer):
     oracle is asked about first, and is a failure if it does not change the class: all results are valid.
     """
 
-    base: Explainer = field(metadata={"symbol": "base", "doc": "the method whose results are made minimal"})
+    base: Explainer = base_field(doc="the method whose results are made minimal")
 
     @property
     def capabilities(self) -> Capabilities:  # type: ignore[override]  # the base's, so not the class's
@@ -135,6 +153,13 @@ class Minimised(Explainer):
 
     def _mark_fitted(self) -> None:
         self.base._mark_fitted()
+
+    def _needs_relaxation(self) -> bool:
+        return self.base._needs_relaxation()
+
+    def check_values(self) -> None:
+        super().check_values()
+        self.base.check_values()
 
     def _fit(self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, seed: int) -> None:
         self.base._fit(graphs, classes, oracle, seed)
@@ -196,12 +221,11 @@ class Minimised(Explainer):
     @classmethod
     def load(cls, path: str | Path, **objects: Any) -> Self:
         """Read the base that `save` wrote; its class has to be imported."""
-        with np.load(Path(path), allow_pickle=False) as archive:
-            name = json.loads(str(archive["__header__"]))["explainer"]
+        name = read_archive(path)[0].get("explainer")
         for known in _subclasses(Explainer):  # type: ignore[type-abstract]
             if known.__name__ == name:
                 return cls(base=known.load(path, **objects))
-        raise RSGGError(f"{path} holds a fitted {name}, which is not known here; import its class first.")
+        raise UsageError(f"{path} holds a fitted {name}, which is not known here; import its class first.")
 
 
 def _subclasses(parent: type[Explainer]) -> Iterator[type[Explainer]]:

@@ -38,9 +38,9 @@ from rsgg.seeds import torch_rng
 class ReleasedCF2(Explainer):
     """CF² as released: a shared mask trained on its size alone, and integers made of it."""
 
-    lr: float = hyper(1e-2, "learning rate", space=Choice((1e-4, 1e-3, 1e-2)), paper=1e-2)
-    epochs: int = hyper(500, "epochs", space=Choice((50, 100, 200, 250, 500)), paper=500)
-    batch_ratio: float = hyper(0.2, "batch ratio", space=Choice((0.1, 0.15, 0.2)), paper=0.2)
+    lr: float = hyper(1e-2, "learning rate", space=Choice((1e-4, 1e-3, 1e-2)), paper=1e-2, above=0)
+    epochs: int = hyper(500, "epochs", space=Choice((50, 100, 200, 250, 500)), paper=500, at_least=0)
+    batch_ratio: float = hyper(0.2, "batch ratio", space=Choice((0.1, 0.15, 0.2)), paper=0.2, above=0, at_most=1)
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         adds=False, removes=True, learns=True, permutation_invariant=False, deterministic=True, reads_labels=True,

@@ -44,14 +44,14 @@ N_FEATURES = 10  # columns of noise that stand for node features
 class ReleasedCLEAR(Explainer):
     """CLEAR as released: it reconstructs."""
 
-    epochs: int = hyper(600, "epochs", space=Choice((100, 300, 600)), paper=600)
-    lr: float = hyper(1e-2, "learning rate", space=Choice((1e-4, 1e-3, 1e-2)), paper=1e-2)
-    weight_decay: float = hyper(5e-5, "weight decay")
-    dropout: float = hyper(0.1, "dropout", space=Choice((0.1, 0.25, 0.5)), paper=0.1)
-    batch_ratio: float = hyper(0.15, "batch ratio", space=Choice((0.1, 0.15, 0.2)), paper=0.15)
-    similarity: float = hyper(1.0, "λ_sim", space=Interval(0.1, 1.0), paper=1.0, doc="has no effect")
-    divergence: float = hyper(1.0, "λ_kl", space=Interval(0.1, 1.0), paper=1.0, doc="has no effect")
-    counterfactual: float = hyper(0.1, "λ_cfe", space=Interval(0.1, 1.0), paper=0.1, doc="has no effect")
+    epochs: int = hyper(600, "epochs", space=Choice((100, 300, 600)), paper=600, at_least=1)
+    lr: float = hyper(1e-2, "learning rate", space=Choice((1e-4, 1e-3, 1e-2)), paper=1e-2, above=0)
+    weight_decay: float = hyper(5e-5, "weight decay", at_least=0)
+    dropout: float = hyper(0.1, "dropout", space=Choice((0.1, 0.25, 0.5)), paper=0.1, at_least=0, below=1)
+    batch_ratio: float = hyper(0.15, "batch ratio", space=Choice((0.1, 0.15, 0.2)), paper=0.15, above=0, at_most=1)
+    similarity: float = hyper(1.0, "λ_sim", space=Interval(0.1, 1.0), paper=1.0, at_least=0, doc="has no effect")
+    divergence: float = hyper(1.0, "λ_kl", space=Interval(0.1, 1.0), paper=1.0, at_least=0, doc="has no effect")
+    counterfactual: float = hyper(0.1, "λ_cfe", space=Interval(0.1, 1.0), paper=0.1, at_least=0, doc="has no effect")
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         adds=True, removes=True, learns=True, generative=True, permutation_invariant=False, reads_labels=True,

@@ -58,12 +58,16 @@ BLOCK_CELLS = 1 << 24  # adjacency cells in one block of questions or images: bo
 class ReleasedGCounteRGAN(Explainer):
     """G-CounteRGAN as released: a sample of sigmoid(A + r) from an untrained network."""
 
-    iterations: int = hyper(250, "epochs", space=Choice(tuple(range(10, 251, 10))), paper=250)
-    batch_ratio: float = hyper(0.1, "batch size ratio", space=Choice((0.1, 0.15, 0.2)), paper=0.1)
-    generator_steps: int = hyper(2, "# generator steps", space=STEPS, paper=2, doc="without effect")
-    discriminator_steps: int = hyper(3, "# discriminator steps", space=STEPS, paper=3, doc="only their calls count")
-    threshold: float = hyper(0.5, "threshold", space=Choice((0.4, 0.5, 0.6, 0.7, 0.8)), paper=0.5, doc="never used")
-    channels: int = hyper(64, "channels")
+    iterations: int = hyper(250, "epochs", space=Choice(tuple(range(10, 251, 10))), paper=250, at_least=1)
+    batch_ratio: float = hyper(0.1, "batch size ratio", space=Choice((0.1, 0.15, 0.2)), paper=0.1, above=0, at_most=1)
+    generator_steps: int = hyper(2, "# generator steps", space=STEPS, paper=2, at_least=1, doc="without effect")
+    discriminator_steps: int = hyper(
+        3, "# discriminator steps", space=STEPS, paper=3, at_least=1, doc="only their calls count"
+    )
+    threshold: float = hyper(
+        0.5, "threshold", space=Choice((0.4, 0.5, 0.6, 0.7, 0.8)), paper=0.5, at_least=0, at_most=1, doc="never used"
+    )
+    channels: int = hyper(64, "channels", at_least=1)
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         adds=True, removes=True, learns=True, generative=True, permutation_invariant=False,

@@ -48,8 +48,8 @@ MEMORY = 2 << 30  # bytes that the replay memory of a search may fill with the f
 class ReleasedMEG(Explainer):
     """MEG as released, without its network, which decides nothing. It asks no question of its own."""
 
-    episodes: int = hyper(10, "episodes")
-    steps: int = hyper(10, "steps", doc="of an episode")
+    episodes: int = hyper(10, "episodes", at_least=1)
+    steps: int = hyper(10, "steps", at_least=1, doc="of an episode")
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         adds=True, removes=True, permutation_invariant=False, may_return_invalid=True

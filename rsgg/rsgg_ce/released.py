@@ -1,6 +1,6 @@
 """RSGG-CE as released: what Table 1's row was computed with.
 
-Kept apart from the method (`rsgg.rsgg_ce`) so that its numbers come out again and can be explained.
+Kept apart from the method (`rsgg.rsgg_ce.explainer`) so that its numbers come out again and can be explained.
 
 Deviations of the released code from the text, each visible below:
 
@@ -34,8 +34,8 @@ from rsgg.errors import FitError, GraphError
 from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, hyper
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle
+from rsgg.rsgg_ce.explainer import GENERATORS, LEARNING_RATES, in_blocks, partial_order_sampling, sampler_named
 from rsgg.rsgg_ce.partial_order import ExistingThenAll
-from rsgg.rsgg_ce.sampling import in_blocks, partial_order_sampling, sampler_named
 from rsgg.seeds import torch_rng
 
 HIDDEN, LATENT, DISCRIMINATOR_WIDTH = 4, 2, 2
@@ -46,15 +46,19 @@ ENCODER_DROPOUT, DISCRIMINATOR_DROPOUT, NOISE = 0.2, 0.4, 0.2
 class ReleasedRSGGCE(Explainer):
     """RSGG-CE as the released code runs it."""
 
-    epochs: int = hyper(500, "epochs", space=Choice(tuple(range(50, 501, 50))), paper=500)
-    generator_lr: float = hyper(1e-3, "generator lr", space=Choice((1e-4, 1e-3, 1e-2)), paper=1e-3)
-    discriminator_lr: float = hyper(1e-3, "discriminator lr", space=Choice((1e-4, 1e-3, 1e-2)), paper=1e-3)
-    iterations: int = hyper(500, "T", paper=500, doc="draws in the second phase (commented out in the paper's table)")
-    generator: str = hyper("trained", "generator", doc="trained, untrained or uniform: does the generator matter?")
+    epochs: int = hyper(500, "epochs", space=Choice(tuple(range(50, 501, 50))), paper=500, at_least=1)
+    generator_lr: float = hyper(1e-3, "generator lr", space=LEARNING_RATES, paper=1e-3, above=0)
+    discriminator_lr: float = hyper(1e-3, "discriminator lr", space=LEARNING_RATES, paper=1e-3, above=0)
+    iterations: int = hyper(
+        500, "T", paper=500, at_least=0, doc="draws in the second phase (commented out in the paper's table)"
+    )
+    generator: str = hyper(
+        "trained", "generator", choices=GENERATORS, doc="trained, untrained or uniform: does the generator matter?"
+    )
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         adds=True, removes=True, learns=True, generative=True, permutation_invariant=False,
-        calls_per_check=2, reads_labels=True, may_return_invalid=True,  # a pair drawn twice weighs 2
+        reads_labels=True, may_return_invalid=True,  # a pair drawn twice weighs 2
     )  # fmt: skip
     encoding: ClassVar[str] = "centralities"
 
@@ -112,10 +116,10 @@ class ReleasedRSGGCE(Explainer):
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
     ) -> list[Candidate]:
-        def sampled(which: Tensor, first_owner: int) -> list[Candidate]:
-            part = graphs.select(which)
+        def sampled(rows: Tensor, first_owner: int) -> list[Candidate]:
+            part = graphs.select(rows)
             return partial_order_sampling(
-                part, self.edge_probabilities(part), classes[which], oracle, order=ExistingThenAll(),
+                part, self.edge_probabilities(part), classes[rows], oracle, order=ExistingThenAll(),
                 sampler=sampler_named("released"), iterations=self.iterations, k=k, seed=seed, first_owner=first_owner,
             )  # fmt: skip
 

@@ -1,38 +1,198 @@
-"""Training one class's generator and discriminator: Eq. 4, with gradients that reach the edge probabilities.
+"""Training of RSGG-CE: the generator 𝔾 and the discriminator 𝔻 (Section 4), and how a pair of them learns by Eq. 4.
 
-Eq. 4 as written. 𝔻 maximises log 𝔻(real) + [Φ(G_g) ≠ c] log 𝔻(G_g) + log(1 - 𝔻(G_g)): its targets are 1 for real
-graphs of the other class, 1/2 for generated graphs that flip the oracle, 0 for those that do not. 𝔾 fools 𝔻.
+There is one pair of networks per class c. Eq. 4 as written: 𝔻 maximises
+
+    log 𝔻(real) + [Φ(G_g) ≠ c] log 𝔻(G_g) + log(1 - 𝔻(G_g)),
+
+so its targets are 1 for real graphs of the other classes, 1/2 for generated graphs that flip the oracle, and 0 for
+those that do not. 𝔾 is to make graphs that 𝔻 takes for real ones.
 
 A generated graph is a hard sample G_g ~ A_g, because the oracle is a black box and 𝔻 has to see real structure. So
-the generator's gradient is the score function's: S samples per graph, each rewarded with
+the generator's gradient is that of the score function: S samples per graph, each with the reward
 
     R(G_g) = [Φ(G_g) ≠ c] · 𝔻(G_g) - λ · edits(G, G_g),
 
-the mean over the samples of the same graph as baseline. The indicator is Eq. 4's second term, which the paper
-says keeps the generator from null residuals. 𝔻 scores highest what looks like a real graph of the other class: that
-is what keeps the edits few when λ = 0, the paper's method. λ > 0 is the minimality that its Conclusion wishes for.
+less the mean reward of the samples of the same graph. The indicator is Eq. 4's second term, which the paper says keeps
+the generator from null residuals. 𝔻 scores highest what looks like a real graph of another class, which keeps the edits
+few even with λ = 0, the paper's method. λ > 0 is the minimality that its Conclusion wishes for.
 """
 
 from __future__ import annotations
 
 import copy
+import itertools
+import math
 from dataclasses import dataclass, field
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 from torch.nn.functional import softplus
 
+from rsgg.edges import EdgeBatch
 from rsgg.graph import GraphBatch
-from rsgg.rsgg_ce.networks import Adjacency, Discriminator, Encoder, Generator
 from rsgg.oracles.oracle import Oracle
+from rsgg.rsgg_ce.training_pairs import Adjacency, PairBatch, training_pairs
 from rsgg.seeds import seed_for, torch_rng
-from rsgg.rsgg_ce.views import Coins, view_of
+
+AVERAGING_DECAY = 0.98  # weights of the generator that is kept are a moving average of those that are trained
+EPOCHS_BETWEEN_CHECKS = 25  # of how well the generator does on the training graphs
+WARMUP_WINDOW = 10  # steps of the warm-up over which flips are counted
+LEAST_FLIP_RATE = 0.01  # of an untrained generator's samples: with fewer flips there is nothing to learn from
+
+# -- The two networks ------------------------------------------------------------------------------------
+#
+# They read graphs as matrices [B, N, N] or, where those are too large, as lists of edges (`EdgeBatch`): `a @ h` means
+# the same for both. Both are permutation equivariant or invariant unless node identities are switched on, which is
+# fair only where the nodes of all graphs are the same things (ASD's brain regions).
+
+
+class MessagePassing(nn.Module):
+    """h_v ← ReLU(W h_v + U Σ_w A_vw h_w / scale): `scale` is the degree (mean) or a constant (sum)."""
+
+    def __init__(self, width_in: int, width_out: int) -> None:
+        super().__init__()
+        self.own = nn.Linear(width_in, width_out)
+        self.neighbours = nn.Linear(width_in, width_out, bias=False)
+
+    def forward(self, h: Tensor, adjacency: Adjacency, scale: Tensor) -> Tensor:
+        return torch.relu(self.own(h) + self.neighbours(adjacency @ h / scale))
+
+
+def _degree(adjacency: Adjacency) -> Tensor:
+    return adjacency.degree() if isinstance(adjacency, EdgeBatch) else adjacency.sum(2, keepdim=True)
+
+
+class Encoder(nn.Module):
+    """ENC(X, A) → Z, [B, N, latent]: mean aggregation, every layer feeds the output."""
+
+    def __init__(
+        self, n_features: int, hidden: int, latent: int, layers: int, identities: int, identity_width: int = 16
+    ):
+        super().__init__()
+        self.identity = nn.Embedding(identities, identity_width) if identities else None
+        widths = [n_features + (identity_width if identities else 0)] + [hidden] * layers
+        self.layers = nn.ModuleList(MessagePassing(a, b) for a, b in itertools.pairwise(widths))
+        self.out = nn.Linear(sum(widths), latent)
+
+    def forward(self, x: Tensor, adjacency: Adjacency) -> Tensor:
+        if self.identity is not None:
+            x = torch.cat((x, self.identity.weight.expand(len(x), -1, -1)), 2)
+        degree = _degree(adjacency).clamp(min=1)
+        seen = [x]
+        for layer in self.layers:
+            seen.append(layer(seen[-1], adjacency, degree))
+        z: Tensor = self.out(torch.cat(seen, 2))
+        return z
+
+
+class Generator(nn.Module):
+    """𝔾: a graph auto-encoder whose output is a residual, A_g = squash(A + tanh(Â)).
+
+    DEC is an inner product with learned signs, Â_uv = Σ_k s_k z_uk z_vk + b: without signs and bias the neighbours'
+    Z agree, the residual of every edge is positive and nothing is ever removed. Existing edges and missing pairs
+    have signs and a bias of their own, since removing and adding are different decisions. A + tanh(Â) lies in
+    (-1, 2); squash(x) = sigmoid(κ (x - 1/2)) turns it into a probability without the dead zones of a hard cut.
+
+    κ and the first biases come from the size of the graphs, for existing edges and for missing pairs apart. κ is such
+    that the residual that changes least still makes a tenth of a spurious edit per graph: steeper saturates early,
+    flatter cannot leave large graphs alone. The biases are such that the untrained generator removes and adds a
+    given number of edges per graph.
+    """
+
+    sharpness: Tensor
+
+    def __init__(self, encoder: Encoder, latent: int, edges: float, missing: float, removals: float, additions: float):
+        super().__init__()
+        self.encoder = encoder
+        self.pairs = (max(missing, 2.0), max(edges, 2.0))  # index 0: missing pairs, index 1: existing edges
+        self.register_buffer("sharpness", torch.tensor([math.log(10 * count) / 1.5 for count in self.pairs]))
+        sign = torch.ones(latent)
+        sign[1::2] = -1
+        self.signs = nn.Parameter(0.1 * torch.stack((sign, sign)))
+        self.bias = nn.Parameter(torch.zeros(2))
+        self.start(removals, additions)
+
+    @torch.no_grad()
+    def start(self, removals: float, additions: float) -> None:
+        """Set the biases so that the untrained generator makes that many removals and additions per graph."""
+        added, removed = min(additions / self.pairs[0], 0.5), min(removals / self.pairs[1], 0.5)
+        sharpness = [math.log(10 * count) / 1.5 for count in self.pairs]
+        residuals = (_logit(added) / sharpness[0] + 0.5, -_logit(removed) / sharpness[1] - 0.5)
+        self.bias.copy_(torch.tensor([math.atanh(max(min(r, 0.95), -0.95)) for r in residuals]))
+
+    def forward(self, x: Tensor, adjacency: Tensor) -> Tensor:
+        """Logits of A_g, [B, N, N]."""
+        z = self.encoder(x, adjacency)
+        missing, existing = (
+            (z * sign) @ z.transpose(1, 2) / z.shape[2] ** 0.5 + bias
+            for sign, bias in zip(self.signs, self.bias, strict=True)
+        )
+        return self._squashed(adjacency, torch.where(adjacency > 0, existing, missing))
+
+    def of_pairs(self, x: Tensor, graphs: EdgeBatch, u: Tensor, v: Tensor, is_edge: Tensor) -> Tensor:
+        """The same logits for the pairs u, v [B, P] of each graph only; `is_edge` says which of them are edges."""
+        z = self.encoder(x, graphs)
+        first = torch.arange(len(z), device=z.device)[:, None] * z.shape[1]
+        flat = z.flatten(0, 1)
+        product = flat.index_select(0, (first + u).flatten()) * flat.index_select(0, (first + v).flatten())
+        both = (product @ self.signs.T / z.shape[2] ** 0.5 + self.bias).reshape(*u.shape, 2)
+        missing, present = both.unbind(2)
+        return self._squashed(is_edge, torch.where(is_edge > 0, present, missing))
+
+    def uniform(self, adjacency: Tensor) -> Tensor:
+        """The same logits without an encoder: one probability for existing edges, one for missing pairs."""
+        return self._squashed(adjacency, torch.where(adjacency > 0, self.bias[1], self.bias[0]))
+
+    def _squashed(self, adjacency: Tensor, residual: Tensor) -> Tensor:
+        sharpness = torch.where(adjacency > 0, self.sharpness[1], self.sharpness[0])
+        return sharpness * (adjacency + torch.tanh(residual) - 0.5)
+
+
+def _logit(p: float) -> float:
+    return math.log(p / (1 - p))
+
+
+class Discriminator(nn.Module):
+    """𝔻: is this a real graph of the other class? A logit per graph, from the structure alone.
+
+    It sees the sampled graph itself: degrees (and soft counts of the nodes of degree 0 to 3), sum-aggregating
+    layers, sum pooling of every layer. It is not shown the features of the original graph: they would tell it whether
+    the graph was changed.
+    """
+
+    degree: Tensor
+    n_nodes: Tensor
+
+    def __init__(self, hidden: int, layers: int, degree: float, n_nodes: int, identities: int, identity_width: int = 8):
+        super().__init__()
+        self.register_buffer("degree", torch.tensor(degree))
+        self.register_buffer("n_nodes", torch.tensor(float(n_nodes)))
+        self.identity = nn.Embedding(identities, identity_width) if identities else None
+        widths = [6 + (identity_width if identities else 0)] + [hidden] * layers
+        self.layers = nn.ModuleList(MessagePassing(a, b) for a, b in itertools.pairwise(widths))
+        self.head = nn.Sequential(nn.Linear(sum(widths), hidden), nn.ReLU(), nn.Linear(hidden, 1))
+
+    def forward(self, adjacency: Adjacency, node_mask: Tensor) -> Tensor:
+        degree = _degree(adjacency)
+        near = [torch.exp(-((degree - i) ** 2)) for i in range(4)]
+        h = torch.cat((torch.ones_like(degree), degree / self.degree, *near), 2)
+        if self.identity is not None:
+            h = torch.cat((h, self.identity.weight.expand(len(h), -1, -1)), 2)
+        seen = [h]
+        for layer in self.layers:
+            seen.append(layer(seen[-1], adjacency, self.degree))
+        pooled = (torch.cat(seen, 2) * node_mask[..., None]).sum(1) / self.n_nodes.sqrt()
+        logit: Tensor = self.head(pooled).squeeze(1)
+        return logit
+
+
+# -- What a class learns from and what comes of it -------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """How long, how fast and how wide: the hyper-parameters of `RSGGCE` that concern training."""
+class TrainingSettings:
+    """The hyper-parameters of `RSGGCE` that concern training."""
 
     epochs: int
     generator_lr: float
@@ -50,8 +210,11 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class Task:
-    """Class c: its training graphs with the encoder's features, and the real graphs of the other classes."""
+class ClassData:
+    """What the networks of class c learn from.
+
+    `graphs` are its training graphs with the encoder's `features` [B, N, F]; `real` are graphs of the other classes.
+    """
 
     c: int
     graphs: GraphBatch
@@ -61,142 +224,155 @@ class Task:
 
 
 @dataclass
-class Outcome:
-    """The generator, averaged over the last steps and chosen on training graphs, and the curves of its training."""
+class TrainedClass:
+    """The generator of a class and the curves of its training, one row per epoch.
+
+    The generator's weights are averaged over steps; `quality` is how well it did on the training graphs.
+    """
 
     generator: Generator
     history: list[dict[str, float]] = field(default_factory=list)
     quality: float = float("-inf")
 
 
-AVERAGING = 0.98  # weights of the generator that is kept are a moving average of those that are trained
-ENOUGH = 0.01  # flips among an untrained generator's samples: with fewer there is nothing to learn from
-LOOK = 10  # steps of the warm-up after which its flips are counted
-CHECK_EVERY = 25  # epochs between two looks at how Algorithm 1 would do on the training graphs
-
-
-def build_generator(graphs: GraphBatch, n_features: int, recipe: Recipe, seed: int) -> Generator:
+def build_generator(graphs: GraphBatch, n_features: int, settings: TrainingSettings, seed: int) -> Generator:
     """An untrained generator for graphs like these."""
     edges = graphs.n_edges.double()
     missing = graphs.sizes * (graphs.sizes - 1) / 2 - edges
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed_for(seed, "generator"))
-        return empty_generator(n_features, graphs.n_nodes, float(edges.mean()), float(missing.mean()), recipe)
+        return empty_generator(n_features, graphs.n_nodes, float(edges.mean()), float(missing.mean()), settings)
 
 
-def empty_generator(n_features: int, n_nodes: int, edges: float, missing: float, recipe: Recipe) -> Generator:
-    encoder = Encoder(n_features, recipe.hidden, recipe.latent, recipe.layers, n_nodes if recipe.identities else 0)
-    return Generator(encoder, recipe.latent, edges, missing, recipe.removals, recipe.additions)
+def empty_generator(
+    n_features: int, n_nodes: int, edges: float, missing: float, settings: TrainingSettings
+) -> Generator:
+    """A generator for graphs of n_nodes with so many edges and missing pairs on average; its weights are torch's."""
+    identities = n_nodes if settings.identities else 0
+    encoder = Encoder(n_features, settings.hidden, settings.latent, settings.layers, identities)
+    return Generator(encoder, settings.latent, edges, missing, settings.removals, settings.additions)
 
 
-def build_discriminator(graphs: GraphBatch, recipe: Recipe, seed: int) -> Discriminator:
+def build_discriminator(graphs: GraphBatch, settings: TrainingSettings, seed: int) -> Discriminator:
+    """An untrained discriminator for graphs like these."""
     degree = float(2 * graphs.n_edges.double().mean() / graphs.sizes.double().mean())
+    identities = graphs.n_nodes if settings.identities else 0
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed_for(seed, "discriminator"))
-        return Discriminator(
-            recipe.hidden, recipe.layers, max(degree, 1.0), graphs.n_nodes, graphs.n_nodes if recipe.identities else 0
-        )
+        return Discriminator(settings.hidden, settings.layers, max(degree, 1.0), graphs.n_nodes, identities)
 
 
-def fit_class(task: Task, recipe: Recipe, seed: int, device: str = "cpu") -> Outcome:
+# -- Training by Eq. 4 -----------------------------------------------------------------------------------
+
+
+def fit_class(data: ClassData, settings: TrainingSettings, seed: int, device: str = "cpu") -> TrainedClass:
     """Train one class's pair of networks by Eq. 4; the generator returned did best on the training graphs."""
-    return _Training(task, recipe, seed, device).run()
+    return ClassTraining(data, settings, seed, device).run()
 
 
-class _Training:
-    """The loop of `fit_class` and what it carries from step to step."""
+class ClassTraining:
+    """The two networks of a class, their optimisers, and the steps that train them."""
 
-    def __init__(self, task: Task, recipe: Recipe, seed: int, device: str) -> None:
-        self.task, self.recipe, self.device = task, recipe, device
-        self.rng = torch_rng(seed, "training", task.c)
-        self.generator = build_generator(task.graphs, task.features.shape[2], recipe, seed_for(seed, task.c)).to(device)
-        self.discriminator = build_discriminator(task.graphs, recipe, seed_for(seed, task.c)).to(device)
+    def __init__(self, data: ClassData, settings: TrainingSettings, seed: int, device: str) -> None:
+        self.data, self.settings, self.device = data, settings, device
+        self.rng = torch_rng(seed, "training", data.c)
+        class_seed = seed_for(seed, data.c)
+        self.generator = build_generator(data.graphs, data.features.shape[2], settings, class_seed).to(device)
+        self.discriminator = build_discriminator(data.graphs, settings, class_seed).to(device)
         self.averaged = copy.deepcopy(self.generator)
-        self.g_optimiser = torch.optim.Adam(self.generator.parameters(), lr=recipe.generator_lr)
-        self.d_optimiser = torch.optim.Adam(self.discriminator.parameters(), lr=recipe.discriminator_lr)
-        self.view = view_of(task.graphs, task.features, device)  # its graphs are matrices or lists of edges
-        self.real = view_of(task.real, task.features[:0], device)
+        self.g_optimiser = torch.optim.Adam(self.generator.parameters(), lr=settings.generator_lr)
+        self.d_optimiser = torch.optim.Adam(self.discriminator.parameters(), lr=settings.discriminator_lr)
+        self.own = training_pairs(data.graphs, data.features, device)  # graphs as matrices or as lists of edges
+        self.real = training_pairs(data.real, data.features[:0], device)
 
-    def run(self) -> Outcome:
-        self._warm_up()
-        outcome = Outcome(copy.deepcopy(self.averaged))
-        for epoch in range(self.recipe.epochs):
+    def run(self) -> TrainedClass:
+        self.warm_up()
+        trained, epochs = TrainedClass(copy.deepcopy(self.averaged)), self.settings.epochs
+        for epoch in range(epochs):
             self._set_rate(epoch)
-            outcome.history.append({"class": self.task.c, "epoch": epoch, **self._step(epoch)})
+            trained.history.append({"class": self.data.c, "epoch": epoch, **self.step(epoch)})
             done = epoch + 1
-            if done * 2 >= self.recipe.epochs and (done % CHECK_EVERY == 0 or done == self.recipe.epochs):
+            if done * 2 >= epochs and (done % EPOCHS_BETWEEN_CHECKS == 0 or done == epochs):
                 quality = self._quality()
-                if quality > outcome.quality:
-                    outcome.generator, outcome.quality = copy.deepcopy(self.averaged), quality
-        outcome.generator.cpu()
-        return outcome
+                if quality > trained.quality:
+                    trained.generator, trained.quality = copy.deepcopy(self.averaged), quality
+        trained.generator.cpu()
+        return trained
 
-    def _warm_up(self) -> None:
+    def warm_up(self) -> None:
         """Steps in which only 𝔻 learns, and in which the untrained generator finds out how many edits flip a graph.
 
         A generator whose samples never flip the oracle has a reward of nothing but zeros. So as long as hardly any of
         them does, it starts again with twice the removals: graphs with many cycles need many cuts at once.
         """
-        removals, flips = self.recipe.removals, []
-        for epoch in range(-self.recipe.warmup, 0):
+        removals, flips = self.settings.removals, []
+        for epoch in range(-self.settings.warmup, 0):
             self._set_rate(epoch)
-            flips.append(self._step(epoch)["flip_rate"])
-            if len(flips) == LOOK:
-                if sum(flips) < LOOK * ENOUGH and 2 * removals <= self.generator.pairs[1]:
+            flips.append(self.step(epoch)["flip_rate"])
+            if len(flips) == WARMUP_WINDOW:
+                if sum(flips) < WARMUP_WINDOW * LEAST_FLIP_RATE and 2 * removals <= self.generator.pairs[1]:
                     removals *= 2
                     for generator in (self.generator, self.averaged):
-                        generator.start(removals, self.recipe.additions)
+                        generator.start(removals, self.settings.additions)
                 flips = []
 
     def _set_rate(self, epoch: int) -> None:
-        """Rising over the first fifth of the training, so that 𝔾 cannot outrun 𝔻; falling over the second half."""
-        share = max(epoch, 0) / self.recipe.epochs
+        """Rising over the first fifth of the training, so that 𝔾 does not outrun 𝔻; falling over the second half."""
+        share = max(epoch, 0) / self.settings.epochs
         for group in self.g_optimiser.param_groups:
-            group["lr"] = self.recipe.generator_lr * max(0.05, min(1.0, 5 * share, 2 * (1 - share)))
+            group["lr"] = self.settings.generator_lr * max(0.05, min(1.0, 5 * share, 2 * (1 - share)))
 
-    def _step(self, epoch: int) -> dict[str, float]:
-        pick = torch.randint(len(self.task.graphs), (self.recipe.batch,), generator=self.rng)
-        coins = self.view.coins(self.generator, pick, self.rng)
-        logits = coins.logits.detach()
-        bits = self._sample(logits.expand(self.recipe.samples, -1, -1), coins.real)  # G_g ~ A_g, [S, B, pairs]
-        sampled, owner = self.view.assemble(bits, coins, pick), pick.repeat(self.recipe.samples)
-        flipped = self._flips(sampled, owner)
-        d_loss = self._discriminator_step(sampled, owner, flipped, self._widened(logits, coins, pick), pick)
-        edits = ((bits != coins.existing) & coins.real).sum(2).float()
+    def step(self, epoch: int) -> dict[str, float]:
+        """Sample graphs, show them to the oracle, train 𝔻 and, after the warm-up (epoch ≥ 0), 𝔾; a row of curves."""
+        rows = torch.randint(len(self.data.graphs), (self.settings.batch,), generator=self.rng)
+        pairs = self.own.pairs(self.generator, rows, self.rng)
+        logits = pairs.logits.detach()
+        sampled = self._sample(logits.expand(self.settings.samples, -1, -1), pairs)  # G_g ~ A_g, [S, B, P]
+        generated, owner = self.own.assemble(sampled, pairs, rows), rows.repeat(self.settings.samples)
+        flipped = self._flips(generated, owner)
+        d_loss = self._discriminator_step(generated, owner, flipped, self._exaggerated(logits, pairs, rows), rows)
+        edits = ((sampled != pairs.is_edge) & pairs.is_pair).sum(2).float()
         with torch.no_grad():
-            d_logit = self.discriminator(sampled, self.task.graphs.node_mask[owner].to(self.device))
+            d_logit = self.discriminator(generated, self.data.graphs.node_mask[owner].to(self.device))
         if epoch >= 0:
-            price = self.recipe.minimality * min(1.0, 2 * epoch / self.recipe.epochs)  # λ rises over the first half
+            price = self.settings.minimality * min(1.0, 2 * epoch / self.settings.epochs)  # λ rises over the first half
             reward = (flipped * torch.sigmoid(d_logit)).reshape(edits.shape) - price * edits
-            self._generator_step(coins, bits, reward)
-        return self._curves(d_loss, d_logit, flipped, edits, bits, torch.sigmoid(logits), coins)
+            self._generator_step(pairs, sampled, reward)
+        return {
+            "discriminator_loss": d_loss,
+            "generator_loss": float(softplus(-d_logit).mean()),  # -log 𝔻(G_g)
+            "flip_rate": float(flipped.mean()),
+            "edits": float(edits.mean()),
+            **_collapse_curves(sampled, torch.sigmoid(logits), pairs),
+        }
 
-    def _sample(self, logits: Tensor, real: Tensor) -> Tensor:
-        tossed = torch.rand(logits.shape, generator=self.rng).to(self.device)
-        return ((tossed < torch.sigmoid(logits)) & real).float()
+    def _sample(self, logits: Tensor, pairs: PairBatch) -> Tensor:
+        uniform = torch.rand(logits.shape, generator=self.rng).to(self.device)
+        return ((uniform < torch.sigmoid(logits)) & pairs.is_pair).float()
 
-    def _widened(self, logits: Tensor, coins: Coins, pick: Tensor) -> Adjacency:
-        """One sample per graph of the generator at a random temperature: graphs with many more edits than it makes now.
+    def _exaggerated(self, logits: Tensor, pairs: PairBatch, rows: Tensor) -> Adjacency:
+        """One sample per graph with all logits scaled down by a random factor: graphs with many more edits.
 
-        Without them 𝔻 has never seen such graphs, may like them, and 𝔾 runs there and saturates before 𝔻 can object.
+        Without them 𝔻 would never have seen such graphs and might score them high; 𝔾 would then move there and
+        saturate before 𝔻 has learnt otherwise.
         """
-        coolness = torch.rand(len(logits), 1, generator=self.rng).to(self.device)
-        return self.view.assemble(self._sample(logits * coolness, coins.real)[None], coins, pick)
+        scale = torch.rand(len(logits), 1, generator=self.rng).to(self.device)
+        return self.own.assemble(self._sample(logits * scale, pairs)[None], pairs, rows)
 
-    def _flips(self, sampled: Adjacency, owner: Tensor) -> Tensor:
-        """[Φ(G_g) ≠ c] of each sampled graph: one oracle call each."""
-        return (self.view.classes(sampled, owner, self.task.oracle) != self.task.c).float().to(self.device)
+    def _flips(self, generated: Adjacency, owner: Tensor) -> Tensor:
+        """[Φ(G_g) ≠ c] of each generated graph: one oracle call each."""
+        return (self.own.classes(generated, owner, self.data.oracle) != self.data.c).float().to(self.device)
 
     def _discriminator_step(
-        self, sampled: Adjacency, owner: Tensor, flipped: Tensor, widened: Adjacency, widened_owner: Tensor
+        self, generated: Adjacency, owner: Tensor, flipped: Tensor, exaggerated: Adjacency, exaggerated_owner: Tensor
     ) -> float:
         """As many generated graphs as real ones; targets 1 (real), 1/2 (flipped), 0 (not flipped)."""
-        shown = torch.randperm(len(sampled), generator=self.rng)[: self.recipe.batch]
-        flips = torch.cat((flipped[shown], self._flips(widened, widened_owner)))
-        owners = torch.cat((owner[shown], widened_owner))
-        real = torch.randint(len(self.task.real), (len(flips),), generator=self.rng)
-        graphs = self.view.joined(self.real.take(real), self.view.some(sampled, shown), widened)
-        mask = torch.cat((self.task.real.node_mask[real], self.task.graphs.node_mask[owners])).to(self.device)
+        shown = torch.randperm(len(generated), generator=self.rng)[: self.settings.batch]
+        flips = torch.cat((flipped[shown], self._flips(exaggerated, exaggerated_owner)))
+        owners = torch.cat((owner[shown], exaggerated_owner))
+        real = torch.randint(len(self.data.real), (len(flips),), generator=self.rng)
+        graphs = self.own.joined(self.real.originals(real), self.own.select(generated, shown), exaggerated)
+        mask = torch.cat((self.data.real.node_mask[real], self.data.graphs.node_mask[owners])).to(self.device)
         target = torch.cat((torch.ones(len(real), device=self.device), flips / 2))
         loss = cross_entropy(self.discriminator(graphs, mask), target)
         self.d_optimiser.zero_grad()
@@ -204,46 +380,42 @@ class _Training:
         self.d_optimiser.step()
         return float(loss.detach())
 
-    def _generator_step(self, coins: Coins, bits: Tensor, reward: Tensor) -> None:
+    def _generator_step(self, pairs: PairBatch, sampled: Tensor, reward: Tensor) -> None:
         """∇ E[R] = E[(R - baseline) ∇ log A_g(G_g)], the other samples of the same graph being the baseline."""
-        samples = len(bits)
+        samples = len(sampled)
         advantage = (reward - reward.mean(0)) * samples / (samples - 1)
         advantage = advantage / advantage.std().clamp(min=1e-3)
-        log_likelihood = -(softplus(coins.logits) - bits * coins.logits)  # of each coin
-        loss = -(advantage * (log_likelihood * coins.real).sum(2)).mean()
+        log_likelihood = -(softplus(pairs.logits) - sampled * pairs.logits)  # of each pair's outcome
+        loss = -(advantage * (log_likelihood * pairs.is_pair).sum(2)).mean()
         self.g_optimiser.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.generator.parameters(), 1.0)
         self.g_optimiser.step()
         with torch.no_grad():
             for kept, trained in zip(self.averaged.parameters(), self.generator.parameters(), strict=True):
-                kept.lerp_(trained, 1 - AVERAGING)
-
-    @staticmethod
-    def _curves(
-        d_loss: float, d_logit: Tensor, flipped: Tensor, edits: Tensor, bits: Tensor, p: Tensor, coins: Coins
-    ) -> dict[str, float]:
-        """The losses of both networks and the signs of mode collapse: no flips, no spread, no diversity."""
-        existing = coins.existing * coins.real
-        removals = torch.where(existing > 0, 1 - p, torch.nan)
-        spread = removals.nan_to_num(0).pow(2).sum(1) / existing.sum(1).clamp(min=1) - torch.nanmean(removals, 1) ** 2
-        return {
-            "discriminator_loss": d_loss,
-            "generator_loss": float(softplus(-d_logit).mean()),  # -log 𝔻(G_g)
-            "flip_rate": float(flipped.mean()),
-            "edits": float(edits.mean()),
-            "diversity": float(
-                (2 * bits.mean(0) * (1 - bits.mean(0))).sum(1).mean()
-            ),  # pairs on which two samples differ
-            "score_spread": float(spread.clamp(min=0).sqrt().mean()),  # of the removal scores inside a graph
-        }
+                kept.lerp_(trained, 1 - AVERAGING_DECAY)
 
     @torch.no_grad()
     def _quality(self) -> float:
         """Correctness minus sparsity of one sample of every training graph: what the kept generator is chosen by."""
-        graphs, flips, edits = self.task.graphs, [], []
-        for pick, sampled, edited in self.view.samples(self.averaged, self.rng):
-            flips.append(self._flips(sampled, pick))
+        graphs, flips, edits = self.data.graphs, [], []
+        for rows, generated, edited in self.own.one_sample_each(self.averaged, self.rng):
+            flips.append(self._flips(generated, rows))
             edits.append(edited)
         sparsity = torch.cat(edits).cpu() / (graphs.sizes + graphs.n_edges)
         return float(torch.cat(flips).double().mean() - sparsity.double().mean())
+
+
+def _collapse_curves(sampled: Tensor, p: Tensor, pairs: PairBatch) -> dict[str, float]:
+    """Signs of mode collapse. `sampled` is [S, B, P], `p` [B, P] are the probabilities that it was drawn from.
+
+    `diversity` is the expected number of pairs on which two samples of a graph differ, `score_spread` the standard
+    deviation of the removal probabilities inside a graph.
+    """
+    share, is_edge = sampled.mean(0), pairs.is_edge * pairs.is_pair
+    removals = torch.where(is_edge > 0, 1 - p, torch.nan)
+    variance = removals.nan_to_num(0).pow(2).sum(1) / is_edge.sum(1).clamp(min=1) - torch.nanmean(removals, 1) ** 2
+    return {
+        "diversity": float((2 * share * (1 - share)).sum(1).mean()),
+        "score_spread": float(variance.clamp(min=0).sqrt().mean()),
+    }

@@ -10,11 +10,13 @@ import torch
 from scipy.stats import chisquare
 
 from rsgg.baselines.search import BACKWARD, COINS, DCE, DDBS, OBS, IRand, _pair, _race
-from rsgg.contract import TriangleOracle, check_explainer
+from rsgg.contract import check_explainer
+from rsgg.contract.explainer import TriangleOracle
 from rsgg.data import ASD, Dataset, TreeCycles
 from rsgg.explainer import Counterfactual, Explainer
 from rsgg.graph import Graph, GraphBatch
-from rsgg.oracles.oracle import ASD_INTERCEPT, ASD_S1, ASD_S2, ASD_WEIGHT_S1, ASD_WEIGHT_S2, CountingOracle, TreeCyclesOracle
+from rsgg.oracles import ASDOracle, CountingOracle, TreeCyclesOracle
+from rsgg.oracles.asd import INTERCEPT, S1, S2, WEIGHT_S1, WEIGHT_S2
 from rsgg.seeds import seed_for, uniforms
 from tests.graphs import all_graphs, has_cycle, needs_asd, tree, unicyclic
 
@@ -77,7 +79,7 @@ def test_the_contract_is_kept(method: type[Explainer]) -> None:
 @pytest.mark.parametrize("method", [OBS, DDBS, IRand, DCE])
 def test_results_flip_the_class_as_networkx_sees_it(method: type[Explainer], trees: Dataset) -> None:
     train, test = trees.graphs[:80], trees.graphs[80:]
-    results = method().fit(train, trees.oracle).explain(test, trees.oracle, k=2)
+    results = method().fit(train, TreeCyclesOracle()).explain(test, TreeCyclesOracle(), k=2)
     assert flips(results) == [r.found for r in results]
     cyclic = [has_cycle(r.input.to_networkx()) for r in results]
     assert np.mean([r.found for r, c in zip(results, cyclic, strict=True) if not c]) == 1
@@ -214,8 +216,8 @@ def test_obs_is_the_published_loop_with_two_queues(oracle, changed) -> None:
 
 
 def test_the_backward_phase_only_drops_edits(trees: Dataset) -> None:
-    first = ForwardOnly().explain(trees.graphs, trees.oracle)
-    final = OBS().explain(trees.graphs, trees.oracle)
+    first = ForwardOnly().explain(trees.graphs, TreeCyclesOracle())
+    final = OBS().explain(trees.graphs, TreeCyclesOracle())
     assert [r.found for r in first] == [r.found for r in final]
     for a, b in zip(first, final, strict=True):
         assert set(b.edits) <= set(a.edits) and b.calls >= a.calls
@@ -224,10 +226,10 @@ def test_the_backward_phase_only_drops_edits(trees: Dataset) -> None:
 
 def test_a_larger_budget_never_lengthens(trees: Dataset) -> None:
     graphs = trees.graphs[:30]
-    free = OBS().explain(graphs, trees.oracle)
+    free = OBS().explain(graphs, TreeCyclesOracle())
     before = None
     for budget in (2, 4, 8, 16, 64, 5000):
-        results = OBS().explain(graphs, CountingOracle(trees.oracle, budget))
+        results = OBS().explain(graphs, CountingOracle(TreeCyclesOracle(), budget))
         assert all(r.calls <= budget for r in results)
         assert flips(results) == [r.found for r in results]
         assert {r.reason for r in results if not r.found and budget < 5000} <= {"the oracle budget was used up"}
@@ -397,7 +399,7 @@ def test_pairs_by_number() -> None:
 
 def test_dce_is_the_nearest_by_a_plain_loop(trees: Dataset) -> None:
     train, test = trees.graphs[:80], trees.graphs[90:102]
-    results = DCE().fit(train, trees.oracle).explain(test, trees.oracle, k=2)
+    results = DCE().fit(train, TreeCyclesOracle()).explain(test, TreeCyclesOracle(), k=2)
     for i, graph in enumerate(test):
         others = []
         for other in train:
@@ -441,14 +443,14 @@ def test_bidirectional_search_on_asd() -> None:
 
     def rule(graph: Graph) -> bool:
         whole = graph.to_networkx()
-        a, b = (whole.subgraph(regions).number_of_edges() for regions in (ASD_S1, ASD_S2))
-        return ASD_INTERCEPT + ASD_WEIGHT_S1 * a + ASD_WEIGHT_S2 * b > 0
+        a, b = (whole.subgraph(regions).number_of_edges() for regions in (S1, S2))
+        return INTERCEPT + WEIGHT_S1 * a + WEIGHT_S2 * b > 0
 
     calls = []
     for method in (OBS(), DDBS(forward_edits=5)):
-        results = method.fit(asd.graphs[1::2], asd.oracle).explain(test, asd.oracle)
+        results = method.fit(asd.graphs[1::2], ASDOracle()).explain(test, ASDOracle())
         assert all(rule(r.input) != rule(r.returned) for r in results)
-        sizes, best = np.array([len(r.edits) for r in results]), asd.optimum[::8].numpy()
+        sizes, best = np.array([len(r.edits) for r in results]), ASDOracle().optimal_ged(test).numpy()
         assert (sizes >= best).all() and sizes.mean() < 2 * best.mean()
         calls.append(np.mean([r.calls for r in results]))
     assert calls[1] < calls[0]

@@ -9,9 +9,9 @@ import torch
 from rsgg.data.tree_cycles import TreeCycles
 from rsgg.errors import FitError
 from rsgg.graph import Graph, GraphBatch
-from rsgg.oracles.oracle import CountingOracle, TreeCyclesOracle
+from rsgg.oracles import CountingOracle, TreeCyclesOracle
 from rsgg.rsgg_ce.released import Noise, ReleasedRSGGCE, initial_weights
-from tests import plain_released as plain
+from tests.rsgg import plain_released as plain
 
 EPOCHS = 60
 

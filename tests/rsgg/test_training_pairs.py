@@ -1,4 +1,4 @@
-"""What a training step looks at: coins of sampled pairs mean what all coins mean, at a fraction of the cost."""
+"""The pairs that a training step samples: a few of the missing ones stand for all, at a fraction of the cost."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import torch
 from torch import Tensor
 
 from rsgg.data import TreeCycles
-from rsgg.rsgg_ce.networks import Encoder, Generator
-from rsgg.oracles.oracle import CountingOracle, TreeCyclesOracle
+from rsgg.oracles import CountingOracle, TreeCyclesOracle
 from rsgg.rsgg_ce.explainer import RSGGCE
-from rsgg.rsgg_ce.training import Recipe, Task, _Training
-from rsgg.rsgg_ce.views import MISSING_PER_NODE, SampledView, WholeView, view_of
+from rsgg.rsgg_ce.training import ClassData, ClassTraining, Encoder, Generator, TrainingSettings
+from rsgg.rsgg_ce.training_pairs import MISSING_PAIRS_PER_NODE, AllPairs, EdgesAndSomeMissing, training_pairs
 
 
 @pytest.fixture(scope="module")
@@ -26,24 +25,24 @@ def data() -> tuple[object, Tensor, Generator]:
 
 def test_small_graphs_are_looked_at_whole_and_large_ones_are_not() -> None:
     small, large = (TreeCycles(n_nodes=n, n_graphs=4).load().graphs for n in (28, 200))
-    assert isinstance(view_of(small, torch.zeros(4, 28, 9), "cpu"), WholeView)
-    view = view_of(large, torch.zeros(4, 200, 9), "cpu")
-    assert isinstance(view, SampledView)
+    assert isinstance(training_pairs(small, torch.zeros(4, 28, 9), "cpu"), AllPairs)
+    sampled = training_pairs(large, torch.zeros(4, 200, 9), "cpu")
+    assert isinstance(sampled, EdgesAndSomeMissing)
     generator = Generator(Encoder(9, 8, 4, 2, 0), 4, 200.0, 19_700.0, 1.0, 2.0)
-    coins = view.coins(generator, torch.arange(4), torch.Generator().manual_seed(0))
-    assert coins.logits.shape[1] <= 201 + MISSING_PER_NODE * 200, "edges and drawn pairs, not 19 900"
+    batch = sampled.pairs(generator, torch.arange(4), torch.Generator().manual_seed(0))
+    assert batch.logits.shape[1] <= 201 + MISSING_PAIRS_PER_NODE * 200, "edges and drawn pairs, not 19 900"
 
 
 def test_drawn_pairs_are_missing_distinct_and_cover_all_alike(data: tuple) -> None:
     graphs, features, generator = data
-    view, rng = SampledView(graphs, features, "cpu"), torch.Generator().manual_seed(3)
+    sampled, rng = EdgesAndSomeMissing(graphs, features, "cpu"), torch.Generator().manual_seed(3)
     drawn = torch.zeros(40, 40)
     pick = torch.tensor([4, 4, 7])
     for _ in range(300):
-        coins = view.coins(generator, pick, rng)
-        edges = coins.existing > 0
+        batch = sampled.pairs(generator, pick, rng)
+        edges = batch.is_edge > 0
         for row, graph in enumerate(pick.tolist()):
-            u, v, real = coins.u[row], coins.v[row], coins.real[row]
+            u, v, real = batch.u[row], batch.v[row], batch.is_pair[row]
             assert (u[real] < v[real]).all()
             present = graphs.adjacency[graph, u, v] > 0
             assert torch.equal(present[real], edges[row][real]), "edges are edges, drawn pairs are not"
@@ -59,22 +58,22 @@ def test_drawn_pairs_are_missing_distinct_and_cover_all_alike(data: tuple) -> No
     assert counts.min() > 0 and float(counts.std()) < 2 * math.sqrt(float(counts.mean())), "as uniform draws scatter"
 
 
-def test_as_many_additions_and_removals_as_all_coins_would_give(data: tuple) -> None:
+def test_as_many_additions_and_removals_as_all_pairs_would_give(data: tuple) -> None:
     """The raised odds of a drawn pair make up for the pairs that were not drawn."""
     graphs, features, generator = data
     rng, pick = torch.Generator().manual_seed(4), torch.arange(10)
     with torch.no_grad():
-        p = torch.sigmoid(WholeView(graphs, features, "cpu").coins(generator, pick, rng).logits)
+        p = torch.sigmoid(AllPairs(graphs, features, "cpu").pairs(generator, pick, rng).logits)
         u, v = torch.triu_indices(40, 40, 1)
         existing = graphs.adjacency[:, u, v] > 0
         added, removed = (p * ~existing).sum(1), ((1 - p) * existing).sum(1)
-        view = SampledView(graphs, features, "cpu")
+        sampled = EdgesAndSomeMissing(graphs, features, "cpu")
         edits = torch.zeros(2, 10)
         for _ in range(200):
-            coins = view.coins(generator, pick, rng)
-            q = torch.sigmoid(coins.logits) * coins.real
-            edits[0] += (q * (coins.existing == 0)).sum(1) / 200
-            edits[1] += ((1 - q) * (coins.existing > 0) * coins.real).sum(1) / 200
+            batch = sampled.pairs(generator, pick, rng)
+            q = torch.sigmoid(batch.logits) * batch.is_pair
+            edits[0] += (q * (batch.is_edge == 0)).sum(1) / 200
+            edits[1] += ((1 - q) * (batch.is_edge > 0) * batch.is_pair).sum(1) / 200
     assert torch.allclose(edits[0], added, rtol=0.1) and torch.allclose(edits[1], removed, rtol=1e-4)
 
 
@@ -88,23 +87,29 @@ def test_what_all_samples_share_moves_nothing(data: tuple) -> None:
     assert logits.grad is not None and logits.grad.abs().max() < 1e-5
 
 
-def recipe(**changes: object) -> Recipe:
+def settings(**changes: object) -> TrainingSettings:
     usual = RSGGCE(epochs=4, batch=8, samples=4, hidden=8, latent=4, layers=2)
-    return Recipe(**{name: changes.get(name, getattr(usual, name)) for name in Recipe.__dataclass_fields__})
+    return TrainingSettings(
+        **{name: changes.get(name, getattr(usual, name)) for name in TrainingSettings.__dataclass_fields__}
+    )
 
 
 def test_a_start_that_never_flips_is_widened_until_it_does() -> None:
     """Eight triangles want eight cuts at once: one expected removal never makes them, and nothing could be learnt."""
     data = TreeCycles(n_nodes=60, n_graphs=40, n_cycles=8, cycle_size=3).load()
-    classes = data.oracle.predict(data.graphs)
+    classes = TreeCyclesOracle().predict(data.graphs)
     features = torch.zeros(40, 60, 9)
     for c, widened in ((1, True), (0, False)):
-        task = Task(
-            c, data.graphs.select(classes == c), features[classes == c], data.graphs.select(classes != c), data.oracle
+        data_of_class = ClassData(
+            c,
+            data.graphs.select(classes == c),
+            features[classes == c],
+            data.graphs.select(classes != c),
+            TreeCyclesOracle(),
         )
-        training = _Training(task, recipe(warmup=60), 0, "cpu")
+        training = ClassTraining(data_of_class, settings(warmup=60), 0, "cpu")
         before = training.generator.bias[1].item()
-        training._warm_up()
+        training.warm_up()
         assert (training.generator.bias[1].item() < before) == widened, "trees flip by additions: nothing to widen"
         assert torch.equal(training.generator.bias, training.averaged.bias)
 

@@ -207,7 +207,7 @@ def test_without_rdkit_a_sentence_says_how_to_get_it(monkeypatch: pytest.MonkeyP
 
 
 def test_the_readme_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    text = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     (source,) = (block for block in re.findall(r"```py\n(.*?)```", text, flags=re.S) if "molecules" in block)
     exec(compile(source, "README.md", "exec"), {})
     first = capsys.readouterr().out.splitlines()[0].split()

@@ -14,14 +14,14 @@ from torch import Tensor
 
 from rsgg.baselines.controls import Empty, TwoSided, TwoSidedMinimised
 from rsgg.baselines.search import DCE
-from rsgg.contract import EdgesModuloThree
+from rsgg.contract.explainer import EdgesModuloThree
 from rsgg.data import ASD, TreeCycles
-from rsgg.errors import NotFittedError, RSGGError, UsageError
+from rsgg.errors import NotFittedError, UsageError
 from rsgg.explainer import Candidate, Capabilities, Explainer, hyper
 from rsgg.graph import Graph, GraphBatch
 from rsgg.minimise import Minimised, minimise, random_order
-from rsgg.oracles.optimum import optimal_ged
-from rsgg.oracles.oracle import CountingOracle, Oracle, TreeCyclesOracle
+from rsgg.oracles import ASDOracle, CountingOracle, Oracle, TreeCyclesOracle
+from rsgg.saving import write_archive
 from tests.graphs import gnp_graphs, has_cycle, needs_asd, tree, unicyclic
 
 
@@ -48,7 +48,7 @@ def run(graphs: GraphBatch, candidates: Tensor, oracle: Oracle, budget: int | No
 def test_removals_shrink_to_the_optimum_and_no_edit_can_be_left_out() -> None:
     graphs = cyclic_graphs()
     minimal, _ = run(graphs, torch.zeros_like(graphs.adjacency), TreeCyclesOracle())
-    best = optimal_ged(TreeCyclesOracle(), graphs)
+    best = TreeCyclesOracle().optimal_ged(graphs)
     edits = edit_sets(graphs, minimal)
     assert best is not None and [len(e) for e in edits] == best.tolist()
     for graph, removed in zip(graphs, edits, strict=True):
@@ -232,10 +232,15 @@ def test_a_base_that_learns_is_fitted_saved_and_loaded_with_it(tmp_path: Path) -
 def test_what_cannot_be_built_or_loaded_is_said(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="Minimised has no base of its own"):
         Minimised.tiny()
-    path = tmp_path / "stranger.npz"
-    np.savez(path, __header__=np.array('{"explainer": "Stranger", "hyperparameters": {}}'))
-    with pytest.raises(RSGGError, match="a fitted Stranger, which is not known here"):
+    path = write_archive(tmp_path / "stranger", {"explainer": "Stranger", "hyperparameters": {}}, {})
+    with pytest.raises(UsageError, match="a fitted Stranger, which is not known here"):
         Minimised.load(path)
+    with pytest.raises(UsageError, match=r"Minimised cannot use base = None; give an explainer.*base=RSGGCE\(\)"):
+        Minimised()
+    with pytest.raises(UsageError, match=r"give an explainer, not a class.*base=DCE\(\)"):
+        Minimised(base=DCE)  # type: ignore[arg-type]
+    with pytest.raises(NotFittedError, match=r"^DCE has to be fitted before it can be saved"):
+        Minimised(base=DCE()).save(tmp_path / "unfitted")
 
 
 def test_graph_features_travel_with_the_candidates() -> None:
@@ -255,15 +260,16 @@ def test_graph_features_travel_with_the_candidates() -> None:
 
 def test_two_sided_search_made_minimal_is_optimal_on_tree_cycles() -> None:
     dataset = TreeCycles(n_graphs=500).load()
-    results = TwoSidedMinimised().explain(dataset.graphs, dataset.oracle)
-    assert dataset.optimum is not None and [len(r.edits) for r in results] == dataset.optimum.tolist()
+    results = TwoSidedMinimised().explain(dataset.graphs, TreeCyclesOracle())
+    optimum = TreeCyclesOracle().optimal_ged(dataset.graphs)
+    assert optimum is not None and [len(r.edits) for r in results] == optimum.tolist()
     assert np.mean([r.calls for r in results]) == pytest.approx(6.6, abs=0.5)
 
 
 @needs_asd
 def test_two_sided_search_made_minimal_is_nearly_optimal_on_asd() -> None:
     dataset = ASD().load()
-    results = TwoSidedMinimised().explain(dataset.graphs, dataset.oracle)
+    results = TwoSidedMinimised().explain(dataset.graphs, ASDOracle())
     assert all(r.found for r in results)
     assert 8.197 < np.mean([len(r.edits) for r in results]) < 8.25
     assert np.mean([r.calls for r in results]) == pytest.approx(85.8, abs=3)

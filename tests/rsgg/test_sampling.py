@@ -13,9 +13,9 @@ from scipy import stats
 
 from rsgg.errors import UsageError
 from rsgg.graph import Graph, GraphBatch
-from rsgg.oracles.oracle import CountingOracle, Oracle, TreeCyclesOracle
+from rsgg.oracles import CountingOracle, Oracle, TreeCyclesOracle
+from rsgg.rsgg_ce.explainer import SAMPLERS, partial_order_sampling, sampler_named
 from rsgg.rsgg_ce.partial_order import ExistingThenAll, ExistingThenMissing, Within
-from rsgg.rsgg_ce.sampling import SAMPLERS, partial_order_sampling, sampler_named
 
 
 def cycle_with_tail(size: int, n: int) -> Graph:

@@ -1,0 +1,202 @@
+"""The node pairs that a training step samples, and the graphs that the samples make.
+
+Small graphs (`AllPairs`) are matrices, and every node pair is sampled. A graph of 512 nodes has 131 000 pairs and
+520 edges; such graphs (`EdgesAndSomeMissing`) are lists of edges, and a step samples the edges and K missing pairs,
+drawn anew and uniformly in each step. A drawn pair stands for M / K of the M missing ones, so its odds are raised by
+that factor: the expected number of additions stays what A_g says. Leaving out the other pairs does not change what the
+generator learns: in Σ_s advantage_s · log A_g(G_s) whatever all samples s of a graph have in common is multiplied by
+Σ_s advantage_s = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import torch
+from torch import Tensor
+
+from rsgg.edges import EdgeBatch
+from rsgg.graph import GraphBatch
+from rsgg.oracles.oracle import Oracle
+
+LARGEST_MATRIX = 120  # nodes: up to here matrices are faster than lists of edges
+GRAPHS_PER_BLOCK = 128  # large graphs of which a sample is drawn at the same time
+MISSING_PAIRS_PER_NODE = 4  # K / n, missing pairs that are drawn from a graph in a step
+
+Adjacency = Tensor | EdgeBatch
+Graphs = TypeVar("Graphs", Tensor, EdgeBatch)  # matrices [R, N, N], or lists of edges
+
+
+class EdgeLogits(Protocol):
+    """The generator, as far as this module needs it: logits of A_g for all pairs or for some."""
+
+    def __call__(self, x: Tensor, adjacency: Tensor) -> Tensor: ...
+
+    def of_pairs(self, x: Tensor, graphs: EdgeBatch, u: Tensor, v: Tensor, is_edge: Tensor) -> Tensor: ...
+
+
+@dataclass(frozen=True, eq=False)
+class PairBatch:
+    """Node pairs of B graphs, P for each.
+
+    `logits` [B, P] are those of A_g. `is_edge` [B, P] is 1 for edges of the graph and 0 for missing ones. `is_pair`
+    [B, P] is false where an entry only fills up the row. `u`, `v` are the nodes, [P] if all graphs have the same pairs,
+    else [B, P].
+    """
+
+    logits: Tensor
+    is_edge: Tensor
+    is_pair: Tensor
+    u: Tensor
+    v: Tensor
+
+
+class TrainingPairs(Protocol[Graphs]):
+    """The training graphs of a class, and which of their node pairs a step samples.
+
+    `Graphs` is what sampled graphs are held as. `rows` are positions among the training graphs, int64 [B].
+    """
+
+    graphs: GraphBatch
+
+    def pairs(self, generator: EdgeLogits, rows: Tensor, rng: torch.Generator) -> PairBatch:
+        """The pairs of these graphs that are to be sampled."""
+
+    def assemble(self, sampled: Tensor, pairs: PairBatch, rows: Tensor) -> Graphs:
+        """The graphs that have the sampled edges: 0 or 1 for each pair, [S, B, P], gives S·B graphs."""
+
+    def originals(self, rows: Tensor) -> Graphs:
+        """The graphs as they are."""
+
+    def classes(self, graphs: Graphs, rows: Tensor, oracle: Oracle) -> Tensor:
+        """The oracle's answers for graphs that were sampled from those at `rows`."""
+
+    def one_sample_each(self, generator: EdgeLogits, rng: torch.Generator) -> Iterator[tuple[Tensor, Graphs, Tensor]]:
+        """One sample of every graph, in blocks: which graphs, what was sampled, how many edits that is."""
+
+    def select(self, graphs: Graphs, index: Tensor) -> Graphs: ...
+
+    def joined(self, *graphs: Graphs) -> Graphs: ...
+
+
+def training_pairs(graphs: GraphBatch, features: Tensor, device: str) -> TrainingPairs[Any]:
+    """Matrices for small graphs, lists of edges for large ones. `features` [B, N, F] are what the generator reads."""
+    return (AllPairs if graphs.n_nodes <= LARGEST_MATRIX else EdgesAndSomeMissing)(graphs, features, device)
+
+
+class AllPairs:
+    """Every pair of every graph; graphs are matrices."""
+
+    def __init__(self, graphs: GraphBatch, features: Tensor, device: str) -> None:
+        self.graphs, self.features, self.device = graphs, features, device
+        self.u, self.v = torch.triu_indices(graphs.n_nodes, graphs.n_nodes, 1)
+
+    def pairs(self, generator: EdgeLogits, rows: Tensor, rng: torch.Generator) -> PairBatch:
+        adjacency = self.originals(rows)
+        logits = generator(self.features[rows].to(self.device), adjacency)[:, self.u, self.v]
+        is_pair = self.graphs.select(rows).pair_mask[:, self.u, self.v].to(self.device)
+        return PairBatch(logits, adjacency[:, self.u, self.v], is_pair, self.u, self.v)
+
+    def assemble(self, sampled: Tensor, pairs: PairBatch, rows: Tensor) -> Tensor:
+        n = self.graphs.n_nodes
+        adjacency = torch.zeros(sampled.shape[0] * sampled.shape[1], n, n, device=self.device)
+        adjacency[:, self.u, self.v] = sampled.flatten(0, 1)
+        return adjacency + adjacency.transpose(1, 2)
+
+    def originals(self, rows: Tensor) -> Tensor:
+        return self.graphs.adjacency[rows].float().to(self.device)
+
+    def classes(self, graphs: Tensor, rows: Tensor, oracle: Oracle) -> Tensor:
+        return oracle.predict(self.graphs.candidates(graphs.to(torch.uint8).cpu(), rows))
+
+    def one_sample_each(self, generator: EdgeLogits, rng: torch.Generator) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        everything = torch.arange(len(self.graphs))
+        adjacency = self.originals(everything)
+        p = torch.sigmoid(generator(self.features.to(self.device), adjacency)).cpu()
+        upper = ((torch.rand(p.shape, generator=rng) < p) & self.graphs.pair_mask).to(torch.uint8)
+        sampled = upper + upper.transpose(1, 2)
+        yield everything, sampled, (sampled != self.graphs.adjacency).sum((1, 2)) / 2
+
+    def select(self, graphs: Tensor, index: Tensor) -> Tensor:
+        return graphs[index]
+
+    def joined(self, *graphs: Tensor) -> Tensor:
+        return torch.cat(graphs)
+
+
+class EdgesAndSomeMissing:
+    """The edges of every graph and some of its missing pairs, drawn anew each time; graphs are lists of edges."""
+
+    def __init__(self, graphs: GraphBatch, features: Tensor, device: str) -> None:
+        self.graphs, self.features, self.device = graphs, features, device
+        self.edges = EdgeBatch.of(graphs)
+        n = graphs.n_nodes
+        self.codes = (self.edges.graph * n + self.edges.u) * n + self.edges.v  # of all edges, in rising order
+        self.missing = graphs.sizes * (graphs.sizes - 1) // 2 - self.edges.n_edges
+
+    def pairs(self, generator: EdgeLogits, rows: Tensor, rng: torch.Generator) -> PairBatch:
+        edges = self.originals(rows)
+        u, v, is_pair = _as_rows(edges)
+        width = u.shape[1]
+        more_u, more_v, drawn = self._missing_pairs(rows, rng)
+        u, v, is_pair = torch.cat((u, more_u), 1), torch.cat((v, more_v), 1), torch.cat((is_pair, drawn), 1)
+        is_edge = torch.zeros(u.shape)
+        is_edge[:, :width] = 1
+        u, v, is_pair, is_edge = (x.to(self.device) for x in (u, v, is_pair, is_edge))
+        logits = generator.of_pairs(self.features[rows].to(self.device), edges, u, v, is_edge)
+        odds = (self.missing[rows] / drawn.sum(1).clamp(min=1)).log().to(self.device)
+        return PairBatch(logits + odds[:, None] * (1 - is_edge), is_edge, is_pair, u, v)
+
+    def _missing_pairs(self, rows: Tensor, rng: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
+        """u, v and a mask, [B, K] each: uniform draws of node pairs, masked where an edge or a pair drawn twice."""
+        n, sizes = self.graphs.n_nodes, self.graphs.sizes[rows][:, None]
+        drawn = torch.rand(2, len(rows), MISSING_PAIRS_PER_NODE * n, generator=rng, dtype=torch.float64)
+        one, other = (drawn[0] * sizes).long(), (drawn[1] * (sizes - 1)).long()
+        other += other >= one
+        code = (torch.minimum(one, other) * n + torch.maximum(one, other)).sort(1).values
+        code_of_edge = rows[:, None] * n * n + code
+        at = torch.searchsorted(self.codes, code_of_edge).clamp(max=len(self.codes) - 1)
+        valid = self.codes[at] != code_of_edge
+        valid[:, 1:] &= code[:, 1:] != code[:, :-1]
+        return code // n, code % n, valid
+
+    def assemble(self, sampled: Tensor, pairs: PairBatch, rows: Tensor) -> EdgeBatch:
+        batch = sampled.shape[1]
+        graph, pair = sampled.flatten(0, 1).nonzero(as_tuple=True)
+        owner = rows.repeat(len(sampled)).to(self.device)
+        u, v = pairs.u[graph % batch, pair], pairs.v[graph % batch, pair]
+        features = None if self.graphs.features is None else self.graphs.features[owner]
+        return EdgeBatch(self.graphs.n_nodes, self.graphs.sizes[owner], graph, u, v, features)
+
+    def originals(self, rows: Tensor) -> EdgeBatch:
+        return self.edges.select(rows)
+
+    def classes(self, graphs: EdgeBatch, rows: Tensor, oracle: Oracle) -> Tensor:
+        return oracle.predict_edges(graphs)
+
+    def one_sample_each(
+        self, generator: EdgeLogits, rng: torch.Generator
+    ) -> Iterator[tuple[Tensor, EdgeBatch, Tensor]]:
+        for rows in torch.arange(len(self.graphs)).split(GRAPHS_PER_BLOCK):
+            pairs = self.pairs(generator, rows, rng)
+            uniform = torch.rand(pairs.logits.shape, generator=rng).to(self.device)
+            sampled = ((uniform < torch.sigmoid(pairs.logits)) & pairs.is_pair).float()
+            edits = ((sampled != pairs.is_edge) & pairs.is_pair).sum(1).float()
+            yield rows, self.assemble(sampled[None], pairs, rows), edits
+
+    def select(self, graphs: EdgeBatch, index: Tensor) -> EdgeBatch:
+        return graphs.select(index)
+
+    def joined(self, *graphs: EdgeBatch) -> EdgeBatch:
+        return graphs[0].joined(*graphs[1:])
+
+
+def _as_rows(edges: EdgeBatch) -> tuple[Tensor, Tensor, Tensor]:
+    """u, v [B, most edges] and which of them are edges; the rest of a row is filled up with nodes 0 and 0."""
+    counts = edges.n_edges
+    is_edge = torch.arange(int(counts.max()))[None] < counts[:, None]
+    u, v = torch.zeros(is_edge.shape, dtype=torch.long), torch.zeros(is_edge.shape, dtype=torch.long)
+    u[is_edge], v[is_edge] = edges.u, edges.v
+    return u, v, is_edge
