@@ -26,9 +26,9 @@ class Group:
 
 
 class PartialOrder(Protocol):
-    """What a user writes to specialise Algorithm 1 to a domain."""
+    """What a user writes to specialise Algorithm 1 to a domain: an object or a function."""
 
-    def __call__(self, graphs: GraphBatch) -> Iterator[Group]: ...
+    def __call__(self, graphs: GraphBatch, /) -> Iterator[Group]: ...
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from rsgg.baselines.released import meg as released_meg
 from rsgg.errors import FitError, GraphError, UsageError
 from rsgg.explainer import BUDGET_USED_UP, TIME_USED_UP, Candidate, Capabilities, Choice, Explainer, hyper
 from rsgg.graph import GraphBatch
+from rsgg.minimise import Minimised
 from rsgg.oracles import CountingOracle, PyGOracle, TreeCyclesOracle
 from rsgg.rsgg_ce import RSGGCE, ReleasedRSGGCE
 from rsgg.rsgg_ce.partial_order import ExistingThenMissing, Group, Within
@@ -109,7 +110,7 @@ def test_fit_checks_again_what_was_assigned_later() -> None:
     explainer.samples = 1
     with pytest.raises(UsageError, match="cannot use samples = 1"):
         explainer.fit(graphs(), TreeCyclesOracle())
-    inside = controls.Minimised(base=RSGGCE.tiny())
+    inside = Minimised(base=RSGGCE.tiny())
     inside.base.epochs = 0  # type: ignore[attr-defined]
     with pytest.raises(UsageError, match="RSGGCE cannot use epochs = 0"):
         inside.fit(graphs(), TreeCyclesOracle())
@@ -142,7 +143,7 @@ def test_a_strangers_method_is_checked_too() -> None:
         ({"steps": "x" * 10_000}, "Stranger cannot use steps = 'xxxxxxxxxxxx...xxxxxxxxxxxxx'; give"),
     ):
         with pytest.raises(UsageError, match=re.escape(sentence)):
-            Stranger(**values)  # type: ignore[arg-type]
+            Stranger(**values)
 
 
 def test_annotations_may_be_types() -> None:
@@ -196,7 +197,7 @@ def test_a_method_that_needs_a_relaxation_says_so_at_once(explainer: Explainer) 
     oracle = PyGOracle(NeverCalled())
     expected = f"{type(explainer).__name__} needs a differentiable oracle, but {oracle.why_not_differentiable()}"
     for wrapped in (oracle, CountingOracle(oracle)):
-        for tried in (explainer, controls.Minimised(base=explainer)):
+        for tried in (explainer, Minimised(base=explainer)):
             name = type(tried).__name__
             with pytest.raises(FitError, match=re.escape(expected.replace(type(explainer).__name__, name, 1))):
                 tried.fit(graphs(), wrapped)

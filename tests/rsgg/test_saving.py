@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 import torch
 
-from rsgg.baselines.controls import Empty, Minimised
+from rsgg.baselines.controls import Empty
 from rsgg.baselines.search import DCE, DDBS
 from rsgg.errors import DataError, NotFittedError, UsageError
 from rsgg.explainer import Explainer
+from rsgg.minimise import Minimised
 from rsgg.oracles import TreeCyclesOracle
 from rsgg.rsgg_ce import RSGGCE
 from rsgg.rsgg_ce.partial_order import Within
@@ -209,12 +210,8 @@ def test_what_fits_no_explainer_is_said(fitted: DDBS, tmp_path: Path) -> None:
 
 
 def test_values_come_back_as_they_were(tmp_path: Path) -> None:
-    explainer = RSGGCE(
-        generator="untrained",
-        epochs=np.int64(7),
-        generator_lr=np.float64(0.25),
-        identities=np.bool_(True),  # type: ignore[arg-type]
-    ).fit(GRAPHS, TreeCyclesOracle())
+    of_numpy: dict[str, Any] = {"epochs": np.int64(7), "generator_lr": np.float64(0.25), "identities": np.bool_(True)}
+    explainer = RSGGCE(generator="untrained", **of_numpy).fit(GRAPHS, TreeCyclesOracle())
     loaded = RSGGCE.load(explainer.save(tmp_path / "m"))
     assert loaded.hyperparameters() == explainer.hyperparameters() and loaded.generator_lr == 0.25
     header, arrays = read_archive(tmp_path / "m")
