@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+import scipy  # its parts are loaded when they are first used: scipy.stats takes half a second
 
 from rsgg.seeds import numpy_rng
 
@@ -59,7 +59,7 @@ def bootstrap_interval(
     for start in range(0, resamples, block):
         stop = min(start + block, resamples)
         means[start:stop] = x[rng.integers(n, size=(stop - start, n))].mean(1)
-    tail = stats.norm.cdf(-np.sqrt(n / (n - 1)) * _t_quantile(level, n - 1))
+    tail = scipy.stats.norm.cdf(-np.sqrt(n / (n - 1)) * _t_quantile(level, n - 1))
     low, high = np.quantile(means, (tail, 1 - tail))
     return Bounds(float(low), float(high))
 
@@ -92,7 +92,7 @@ def wilson_interval(successes: float, n: int, *, level: float = 0.95) -> Bounds:
     """
     if n < 1:
         return NOWHERE
-    z = stats.norm.ppf((1 + level) / 2)
+    z = scipy.stats.norm.ppf((1 + level) / 2)
     p, z2n = successes / n, z**2 / n
     centre, half = p + z2n / 2, z * np.sqrt(p * (1 - p) / n + z2n / (4 * n))
     low, high = (centre - half) / (1 + z2n), (centre + half) / (1 + z2n)
@@ -100,7 +100,7 @@ def wilson_interval(successes: float, n: int, *, level: float = 0.95) -> Bounds:
 
 
 def _t_quantile(level: float, degrees: int) -> float:
-    return float(stats.t.ppf((1 + level) / 2, degrees))
+    return float(scipy.stats.t.ppf((1 + level) / 2, degrees))
 
 
 # -- Trends --------------------------------------------------------------------------------------------------
@@ -154,8 +154,8 @@ def paired_wilcoxon(x: ArrayLike, y: ArrayLike) -> float:
     differences = differences[differences != 0]
     n = len(differences)
     if n > _EXACT_PAIRS:
-        return float(stats.wilcoxon(differences).pvalue)
-    ranks = stats.rankdata(np.abs(differences))
+        return float(scipy.stats.wilcoxon(differences).pvalue)
+    ranks = scipy.stats.rankdata(np.abs(differences))
     signs = 1 - 2 * (np.arange(2**n)[:, None] >> np.arange(n) & 1)
     seen = abs((np.sign(differences) * ranks).sum())
     return float((np.abs(signs @ ranks) >= seen - 1e-9).mean())
@@ -168,7 +168,7 @@ def rank_biserial(x: ArrayLike, y: ArrayLike) -> float:
     differences = differences[differences != 0]
     if not len(differences):
         return 0.0
-    ranks = stats.rankdata(np.abs(differences))
+    ranks = scipy.stats.rankdata(np.abs(differences))
     return float((ranks * np.sign(differences)).sum() / ranks.sum())
 
 
