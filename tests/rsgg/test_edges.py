@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from rsgg.data import TreeCycles
 from rsgg.edges import EdgeBatch
+from rsgg.errors import GraphError
 from rsgg.graph import GraphBatch
 from rsgg.oracles import ASDOracle, CountingOracle, Oracle, TreeCyclesOracle
 from rsgg.rsgg_ce.training import Discriminator, Encoder, Generator
@@ -32,6 +33,11 @@ def test_there_and_back_selected_and_joined(seed: int) -> None:
     assert torch.equal(edges.select(index).to_dense().adjacency, batch.adjacency[index])
     twice = edges.select(index).joined(edges)
     assert torch.equal(twice.to_dense().adjacency, torch.cat((batch.adjacency[index], batch.adjacency)))
+
+
+def test_a_list_whose_columns_differ_in_length_does_not_fit() -> None:
+    with pytest.raises(GraphError, match=r"shapes \[\(2,\), \(2,\), \(1,\)\]; give one number of each per edge"):
+        EdgeBatch(3, torch.tensor([3]), torch.zeros(2), torch.zeros(2), torch.ones(1))
 
 
 def test_neighbours_are_summed_as_a_matrix_product_does_and_so_are_gradients() -> None:
