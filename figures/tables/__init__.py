@@ -1,0 +1,146 @@
+"""Every table that is shown, from the stored files of a folder of results: on a terminal, as Markdown, LaTeX, HTML, CSV.
+
+    from benchmarks.results.reader import Results
+    from figures import tables
+
+    tables.show("table1", Path("results/reference"))           # on the terminal
+    tables.markdown("table1", Results.of(Path("my/results")))  # as text
+
+`sheets` builds a table as data (`figures.tables.sheet.Sheet`); the rest writes it. Nothing is computed but counts and
+marks, and no model is loaded.
+"""
+
+from __future__ import annotations
+
+import pydoc
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pandas as pd
+from rich.console import Console, ConsoleOptions, RenderResult
+
+from benchmarks.results.files import REFERENCE, existing_folder, shown, write_text
+from benchmarks.results.reader import Results
+from figures.tables import measurements, searches, sheet, statements
+from figures.tables import table1 as of_table1
+from figures.tables.sheet import CSV, HTML, LATEX, MARKDOWN, TERMINAL, Sheet, terminal
+from rsgg.errors import UsageError
+
+__all__ = ["Sheet", "html", "latex", "live", "markdown", "names", "sheets", "show", "terminal", "write"]
+
+Builder = Callable[..., list[Sheet]]
+BUILDERS: dict[str, Builder] = {
+    "table1": of_table1.table1,
+    "verdicts": statements.verdicts,
+    "findings": statements.findings,
+    "claims": statements.claims,
+    "comparisons": measurements.comparisons,
+    "training": measurements.training,
+    "datasets": measurements.datasets,
+    "hyperparameters": searches.hyperparameters,
+    "hpo_summary": searches.hpo_summary,
+    "runtime": measurements.runtime,
+    "runtime_growth": measurements.runtime_growth,
+    "convergence": measurements.convergence,
+    "convergence_checks": measurements.convergence,
+}
+FAMILIES: dict[str, Builder] = {"hpo_": searches.hpo, "ablation_": measurements.ablation}  # by how a name begins
+WITHOUT_RESULTS = ("table1", "datasets", "hyperparameters")  # said as the paper prints them where nothing is stored
+COMMANDS = {  # that compute a table, where they are not called like it
+    "verdicts": "table1", "findings": "table1", "comparisons": "table1", "training": "table1",
+    "convergence_checks": "convergence", "runtime_growth": "runtime", "hyperparameters": "hpo",
+    "speed_batching": "speed",
+}  # fmt: skip
+
+
+def _builder(name: str) -> Builder:
+    if name in BUILDERS:
+        return BUILDERS[name]
+    family = next((build for start, build in FAMILIES.items() if name.startswith(start)), measurements.plain)
+    return partial(family, name=name)
+
+
+def names(folder: Path) -> list[str]:
+    """The tables that are stored in a folder."""
+    return sorted(path.stem for path in folder.glob("*.csv"))
+
+
+def sheets(name: str, results: Results, *, everything: bool = False) -> list[Sheet]:
+    """A table as data: what is seen first, or everything."""
+    return _builder(name)(results, everything=everything)
+
+
+def _written(name: str, results: Results, kind: str) -> list[Sheet]:
+    return [one for one in sheets(name, results, everything=True) if kind in one.formats]
+
+
+def markdown(name: str, results: Results) -> str:
+    return sheet.markdown(_written(name, results, MARKDOWN))
+
+
+def latex(name: str, results: Results) -> str:
+    """Needs \\usepackage{booktabs}."""
+    return sheet.latex(_written(name, results, LATEX))
+
+
+def html(name: str, results: Results) -> str:
+    """A page of its own."""
+    return sheet.html(_written(name, results, HTML))
+
+
+def write(results: Results, out: Path) -> Iterator[Path]:
+    """Every stored table as a page of HTML, Markdown and LaTeX, and its sheets as CSV, into `out`/tables."""
+    stored = {name for folder in results.folders for name in names(folder)}
+    for name in sorted({*stored, *WITHOUT_RESULTS}):
+        made = {"html": html(name, results), "md": markdown(name, results), "tex": latex(name, results)}
+        files = {f"{name}.{kind}": content for kind, content in made.items()}
+        files |= {f"{one.name}.csv": sheet.as_csv(one) for one in _written(name, results, CSV) if one.groups}
+        for file, content in files.items():
+            write_text(out / "tables" / file, content)
+            yield out / "tables" / file
+
+
+# -- On the terminal -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class OnScreen:
+    """Sheets as something that rich prints, at whatever width there is."""
+
+    sheets: Sequence[Sheet]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield sheet.on_terminal(self.sheets, options.max_width)
+
+
+def live(means: pd.DataFrame) -> OnScreen:
+    """Table 1 while it fills, from `benchmarks.results.summary.means_so_far`: printed values in brackets."""
+    return OnScreen(of_table1.so_far(means))
+
+
+def show(name: str, folder: Path, *, everything: bool = False) -> None:
+    """Print a stored table and say where it came from; through a pager where a terminal is too low for it."""
+    results = Results((existing_folder(folder),))
+    if name not in names(folder):
+        raise UsageError(_not_there(name, folder))
+    console = terminal()
+    with console.capture() as captured:
+        console.print(OnScreen([one for one in sheets(name, results, everything=everything) if TERMINAL in one.formats]))
+        console.print(f"From {', '.join(results.sources)}; nothing was computed.", style="dim")
+    text = captured.get()
+    if console.is_terminal and text.count("\n") >= console.height:
+        pydoc.pager(text)
+    else:
+        sys.stdout.write(text)
+
+
+def _not_there(name: str, folder: Path) -> str:
+    there = ", ".join(names(folder)) or "none yet"
+    if name in {*names(REFERENCE), *BUILDERS} or name.startswith(tuple(FAMILIES)):
+        start = next((start for start in FAMILIES if name.startswith(start)), "")
+        command = COMMANDS.get(name, start.rstrip("_") or name)
+        return f"{shown(folder)} holds no {name} yet; ./reproduce.sh {command} computes it (stored: {there})."
+    return f"There is no stored table {name!r}; in {shown(folder)} there are: {there}."

@@ -1,0 +1,63 @@
+"""How numbers and names are written in every table."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from benchmarks.registry import methods
+from benchmarks.results.artefacts import read_manifest
+from benchmarks.results.reader import Results
+from figures.tables.sheet import ABSENT, Cell
+
+STORED_DIGITS = 6  # of a number in a stored table
+PREDICTION = "uniform-sampler"  # the method of ablations' rows that are computed and not measured
+
+
+def number(value: Any, decimals: int = 3) -> str:
+    """With these decimals, but no more digits than are stored; what they would print as zero in scientific notation."""
+    value = float(value) if value not in ("", None) else math.nan
+    if math.isnan(value):
+        return ABSENT
+    if value and abs(value) < 0.5 * 10.0**-decimals:
+        return f"{value:.1e}"
+    kept = min(decimals, max(0, STORED_DIGITS - len(f"{abs(value):.0f}")))
+    return f"{value:.{kept}f}"
+
+
+def row_label(method: str, variant: str) -> str:
+    """The public name of a row."""
+    if method == PREDICTION:
+        return f"Predicted for equal probabilities, {variant}"
+    return methods.label(method, variant)
+
+
+def cells(*texts: object) -> list[Cell]:
+    return [Cell(str(text)) for text in texts]
+
+
+def sentence(text: str) -> str:
+    """Capitalised and with a full stop; nothing stays nothing."""
+    return f"{text[0].upper()}{text[1:].rstrip('.')}." if text else ""
+
+
+def missing(results: Results, name: str, experiment: str = "") -> list[str]:
+    """What the manifest beside a table says that its experiment lacks, a sentence each."""
+    path = results.path(name)
+    manifest = read_manifest(path.parent) if path else {}
+    return [str(gap) for gap in manifest.get("experiments", {}).get(experiment or name, {}).get("missing", [])]
+
+
+def folder_of(results: Results, name: str) -> Path:
+    path = results.path(name)
+    return path.parent if path else results.folders[-1]
+
+
+def in_order(table: pd.DataFrame) -> list[tuple[str, str]]:
+    """The (method, variant) of a table's rows in the order of the registry, unknown ones last."""
+    known = {row: i for i, row in enumerate(methods.rows())}
+    found = dict.fromkeys(zip(table["method"], table["variant"], strict=True))
+    return sorted(found, key=lambda row: known.get(row, len(known)))

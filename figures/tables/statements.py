@@ -1,0 +1,101 @@
+"""What is said about the paper: the verdict on each printed number, findings, and claims of its prose."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from benchmarks.registry import methods, tasks
+from benchmarks.registry.metrics import METRICS
+from benchmarks.results.reader import Results
+from figures.tables.numbers import cells, number
+from figures.tables.sheet import Cell, Group, Sheet, text
+
+STANDS = (
+    "Partial-order sampling gives both additions and removals without retraining for an instance; RSGG-CE's row is the "
+    "best of the printed rows on Correctness and GED, and comes out again from what the released code computes; "
+    "guarded groups over edge scores, the frame of the method, are what the improved variants here build on."
+)
+
+
+def counted(table: pd.DataFrame) -> str:
+    """How often each verdict was given: "holds: 16, does not hold: 16."."""
+    return ", ".join(f"{verdict or 'not measured'}: {n}" for verdict, n in table["verdict"].value_counts().items()) + "."
+
+
+def verdicts(results: Results, *, everything: bool) -> list[Sheet]:
+    """A line for each printed number: ours, our prediction interval and the verdict; with everything, also why."""
+    table = results.table("verdicts", as_text=True)
+    if table is None:
+        return [text("verdicts", "The printed numbers", "No verdicts are stored; ./reproduce.sh table1 computes them.")]
+    groups = []
+    for dataset, rows in table.groupby("dataset", sort=False):
+        lines = [_verdict(line)[: 6 if everything else 5] for line in rows.to_dict("records")]
+        groups.append(Group(tasks.label(str(dataset)), lines))
+    headings = ["Method", "Metric", "Printed", "Ours", "95 % prediction", "Why"][: 6 if everything else 5]
+    caption = f"Released variants against what Table 1 prints. {counted(table)}"
+    notes = [] if everything else ["Why each is what it is: show verdicts --all."]
+    return [Sheet("verdicts", f"The {len(table)} printed numbers", headings, groups, caption, notes, names=2)]
+
+
+def _verdict(line: dict[str, str]) -> list[Cell]:
+    metric, elsewhere = METRICS[line["metric"]], line["measured_on"] != line["dataset"]
+    ours, low, high = (number(line[name], metric.decimals) for name in ("mean", "pi_low", "pi_high"))
+    where = tasks.label(line["measured_on"]).removeprefix(f"{tasks.label(line['dataset'])}, ")
+    name = methods.label(line["method"]) + (f" ({where})" if elsewhere else "")
+    mean = Cell(ours, "", line["verdict"], line["reason"])
+    return [*cells(name, metric.label, line["printed"]), mean, *cells(f"{low} – {high}", line["explanation"])]
+
+
+def findings(results: Results, *, everything: bool) -> list[Sheet]:
+    """What a close reading found: the titles with their verdicts, or all that is said about each."""
+    table = results.table("findings", as_text=True)
+    if table is None:
+        return [text("findings", "Findings", "No findings are stored; ./reproduce.sh table1 computes them.")]
+    lines = table.to_dict("records")
+    caption = f"Computed from the stored results; the rule of each verdict is in benchmarks/judging. {counted(table)}"
+    if not everything:
+        rows = [cells(f"{line['number']}.", line["finding"], line["verdict"]) for line in lines]
+        notes = ["What the paper says, what its data say and what was measured: show findings --all."]
+        return [Sheet("findings", "Findings", ["", "Finding", "Verdict"], [Group("", rows)], caption, notes)]
+    headings = ["Finding", "The paper", "Data and artefacts", "Measured", "Verdict", "Again"]
+    rows = [_finding(line) for line in lines]
+    return [
+        Sheet("findings", "Findings", headings, [Group("", rows)], caption, listed=True),
+        text("stands", "What stands", STANDS),
+    ]
+
+
+def _finding(line: dict[str, str]) -> list[Cell]:
+    again = "" if line["verdict"] == "open" else line["command"]
+    title = f"{line['number']}. {line['finding']}"
+    return cells(title, line["paper"], line["artefacts"], line["measured"], line["verdict"], again)
+
+
+def claims(results: Results, *, everything: bool) -> list[Sheet]:
+    """What the paper's text says, and whether it holds as released and as written."""
+    table = results.table("claims", as_text=True)
+    if table is None:
+        return [text("claims", "Claims", "No claims are stored; ./reproduce.sh claims checks them.")]
+    caption = (
+        "What the paper's text says, checked on stored results; the rule of each verdict is in benchmarks/judging. As "
+        "released: what the released code computes; as written: the methods as their papers define them. "
+        + counted(table)
+    )
+    section = table["place"].str.partition(", ")
+    if not everything:
+        groups = [Group(place, _claims(table[section[0] == place])) for place in dict.fromkeys(section[0])]
+        headings = ["Claim", "As released", "As written"]
+        return [Sheet("claims", "Claims", headings, groups, caption, ["The evidence: show claims --all."])]
+    sheets = [text("claims", "Claims", caption)]
+    titles = {"claim": "Claim", "place": "On", "verdict": "Verdict", "released": "As released", "faithful": "As written",
+              "evidence": "Evidence"}  # fmt: skip
+    for i, place in enumerate(dict.fromkeys(section[0])):
+        rows = table.assign(place=section[2])[section[0] == place][list(titles)]
+        group = Group("", [cells(*row) for row in rows.to_numpy().tolist()])
+        sheets.append(Sheet(f"claims-{i + 1}", place, list(titles.values()), [group], listed=True))
+    return sheets
+
+
+def _claims(rows: pd.DataFrame) -> list[list[Cell]]:
+    return [cells(row.claim, row.released, row.faithful) for row in rows.itertuples()]
+
