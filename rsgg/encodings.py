@@ -1,11 +1,11 @@
 """Node encodings: what a network is told about each node, computed from the adjacency matrix alone.
 
-The paper feeds node features X to its generator but its data have none (Section 5), so structure has to stand in.
+The paper feeds node features X to its generator but its data have none (Section 5), so structural ones are used.
 
 - `structural` (float32): degree, probability that a random walk is back after 2 … 8 steps, core number. Renumber the
   nodes and the rows move along (permutation equivariance).
 - `centralities` (float64): the eight raw values that the released code computes with NetworkX, in the node order
-  given. The last, the Laplacian spectrum, puts eigenvalue i on node i: not equivariant, but that is how it was.
+  given. The last, the Laplacian spectrum, puts eigenvalue i on node i: not equivariant, but the released code does so.
 
 A batch is one block-diagonal sparse matrix, so that each step is one sparse product for all graphs; what needs dense
 linear algebra is solved for all graphs at once. Rows of padding nodes are zero.

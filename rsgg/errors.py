@@ -1,4 +1,4 @@
-"""What can go wrong, as sentences: each error says what was wrong and what to do about it.
+"""The errors of the project. Each message is a sentence that says what was wrong and what to do about it.
 
 The command line prints the sentence and ends with exit code 2; Python users catch the class.
 """
@@ -17,11 +17,11 @@ class DataError(RSGGError):
 
 
 class OracleError(RSGGError):
-    """An oracle that raised, or answered with something that is not one class per graph."""
+    """An oracle that raised, did not answer with one class per graph, or was made of the wrong parts."""
 
 
 class BudgetExhausted(RSGGError):
-    """An explainer asked the oracle more often than its budget allows."""
+    """An explainer asked the oracle more often than its budget allows, or after its time was used up."""
 
 
 class NotFittedError(RSGGError):

@@ -1,4 +1,4 @@
-"""The training graphs of one fold as a data set of their own: what a nested search for hyper-parameters may look at.
+"""The training graphs of one fold as a data set of their own, for a nested search for hyper-parameters.
 
 The paper's search chose hyper-parameters by the folds that Table 1 then reports (appendix). Here the test graphs of the
 outer fold are not in the data set that the search is given, so nothing that is chosen can depend on them.
@@ -23,6 +23,10 @@ class TrainingGraphs:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        if not hasattr(self.base, "load") or isinstance(self.base, type):
+            raise DataError(f"{self.base!r} is no data set; give one that can be loaded, as TreeCycles() is.")
+        if not isinstance(self.fold, int) or not isinstance(self.folds, int):
+            raise DataError(f"Fold {self.fold!r} of {self.folds!r} was asked for; give whole numbers.")
         if not 0 <= self.fold < self.folds:
             raise DataError(f"There is no fold {self.fold}; of {self.folds} folds the last is {self.folds - 1}.")
 

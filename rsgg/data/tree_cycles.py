@@ -47,6 +47,11 @@ class TreeCycles:
     name: str = FAMILY  # what tables call it, where several of these stand side by side; no graph depends on it
 
     def __post_init__(self) -> None:
+        for option in ("n_nodes", "n_graphs", "max_cycle_nodes", "n_cycles", "cycle_size", "seed"):
+            value = getattr(self, option)
+            whole = isinstance(value, int) and not isinstance(value, bool)
+            if not whole and not (value is None and option in ("n_cycles", "cycle_size")):
+                raise DataError(f"Tree-Cycles was given {option} = {value!r}; give a whole number.")
         if self.n_graphs < 1:
             raise DataError(f"{self.n_graphs} graphs were asked for; ask for one or more.")
         if self.order not in get_args(Order):

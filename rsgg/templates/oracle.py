@@ -33,7 +33,7 @@ class MyOracle(Oracle):
         triangles = (a @ a * a).sum((1, 2)) // 6
         return (triangles > self.threshold).long()
 
-    # Optional, for methods that need gradients: class probabilities [B, n_classes] of soft adjacency matrices [B, N, N].
+    # Optional, for methods that need gradients: class probabilities [B, n_classes] of soft adjacency matrices.
     # The most probable class has to be the one of `predict` where the matrix is binary. Without these two methods the
     # oracle is a black box, which is all that most methods need.
 

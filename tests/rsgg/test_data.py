@@ -136,6 +136,10 @@ def test_a_graph_depends_on_its_seed_and_not_on_the_count() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        ({"n_graphs": "5"}, "n_graphs = '5'; give a whole number"),
+        ({"n_nodes": 28.0}, "n_nodes = 28.0"),
+        ({"seed": None}, "seed = None"),
+        ({"cycle_size": 3.0, "n_cycles": 1}, "cycle_size = 3.0"),
         ({"n_graphs": -1}, "-1 graphs"),
         ({"n_graphs": 0}, "0 graphs"),
         ({"n_nodes": -5}, "do not fit"),
@@ -212,6 +216,8 @@ def test_a_data_set_of_networkx_graphs_and_a_list_of_labels() -> None:
         (lambda: Dataset("mine", [nx.path_graph(3)], torch.zeros(1, dtype=torch.long)), "GraphBatch.of"),
         (lambda: TreeCycles(n_graphs=20).load().folds(2.0), "use 2 to 20 folds"),
         (lambda: TrainingGraphs(TreeCycles(), fold=10), "no fold 10"),
+        (lambda: TrainingGraphs(TreeCycles(), fold="1"), "Fold '1' of 10"),
+        (lambda: TrainingGraphs(TreeCycles, fold=1), "is no data set"),
     ],
 )
 def test_data_sets_that_make_no_sense_are_refused(make: Callable[[], object], sentence: str) -> None:
