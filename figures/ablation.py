@@ -15,15 +15,15 @@ from itertools import groupby
 
 import matplotlib.pyplot as plt
 import pandas as pd
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
-from benchmarks.grids import PAPER, Grid
+from benchmarks.registry.ablations import PAPER, Grid
+from benchmarks.registry.methods import Row
+from benchmarks.results.cell import FOLDS
+from benchmarks.results.files import shown
+from benchmarks.results.reader import Results
 from figures import figure, style
 from figures.figure import Drawn
-from figures.results import Results, shown
-
-Row = tuple[str, str]
 
 METHODS: tuple[Row, ...] = tuple((m, v) for m in ("rsgg-ce", "cf2") for v in ("faithful", "released"))
 OF_PAPER: tuple[Row, ...] = (
@@ -33,9 +33,9 @@ OF_RELEASED: tuple[Row, ...] = (
     ("rsgg-ce", "released"), ("released-untrained", "control"), ("released-uniform", "control")
 )  # fmt: skip
 ROWS = tuple(dict.fromkeys((*METHODS, *OF_PAPER, *OF_RELEASED)))
+COLUMNS = "value method variant metric mean se ci_low ci_high folds"
 PREDICTION = "uniform-sampler"
 PREDICTED = "prediction: no generator"
-FOLDS = 10
 
 
 def draw(results: Results) -> list[Drawn]:
@@ -45,28 +45,29 @@ def draw(results: Results) -> list[Drawn]:
 
 def _ablation(results: Results, grid: Grid) -> Drawn:
     name = f"ablation_{grid.vary}"
-    table, path = results.table(name), results.path(name)
+    table, missing = figure.table_of(results, name, COLUMNS, f"ablation --vary {grid.vary}")
+    path = results.path(name)
     ged = "ged_per_node" if grid.vary == "n_nodes" else "ged"
     drawing, axes = plt.subplot_mosaic(
         [["a", "b"], ["c", "d"], ["legend", "legend"]], figsize=(style.COLUMN, 4.6), height_ratios=(1, 1, 0.5)
     )
-    axes["legend"].axis("off")
     place = f"Figure: {grid.label} varied"
-    if table is None or path is None:
+    style.legend_panel(axes["legend"], ())
+    if path is None:
         for panel in "abcd":
-            axes[panel].set(xticks=[], yticks=[])
-            axes[panel].text(0.5, 0.5, "not computed yet", ha="center", va="center", color=style.GREY)
-        gap = f"{name}.csv, which ./reproduce.sh ablation --vary {grid.vary} computes"
-        return Drawn(name, drawing, _about(grid), place, (gap,))
-    for panels, rows in (("ab", METHODS), ("cd", (*OF_PAPER, *OF_RELEASED))):
+            style.say(axes[panel], "not computed yet")
+        return Drawn(name, drawing, _about(grid), place, tuple(missing))
+    own = [row for row in figure.own_rows(table) if row[0] != PREDICTION]
+    for panels, rows in (("ab", (*METHODS, *own)), ("cd", (*OF_PAPER, *OF_RELEASED))):
         for panel, metric in zip(panels, (ged, "correctness"), strict=True):
             _panel(axes[panel], table, grid, metric, rows)
     for panel, title in zip("abcd", _titles(ged), strict=True):
         axes[panel].set_title(title, fontsize=7, loc="left")
         if panel in "cd":
             axes[panel].set_xlabel(grid.label, fontsize=7)
-    _legend(axes["legend"], [axes["a"], axes["d"]])
-    style.small_print(drawing, f"Tree-Cycles, {grid.title}; bars: standard errors.\nFrom {shown(path)}.")
+    handles = style.drawn_in((axes["a"], axes["d"]))
+    style.legend_panel(axes["legend"], handles, ncols=2, columnspacing=1.2, handlelength=2.2)
+    figure.small_print(drawing, f"Tree-Cycles, {grid.title}; bars: standard errors.", [path])
     caption = " ".join([_about(grid), *seen(table, ged)])
     return Drawn(name, drawing, caption, place, tuple(gaps(table, list(grid.points))), (shown(path),))
 
@@ -91,7 +92,7 @@ def _panel(axis: Axes, table: pd.DataFrame, grid: Grid, metric: str, rows: Seque
     for row in rows:
         line = of(table, row, metric)
         if len(line):
-            look = style.curve(*row) | ({"linewidth": 0.6, "markersize": 4} if row[1] == "control" else {})
+            look = style.curve(row) | ({"linewidth": 0.6, "markersize": 4} if row[1] == "control" else {})
             axis.errorbar(line.index, line["mean"], yerr=line["se"], elinewidth=0.6, capsize=1.2, **look)
     style.value_ticks(axis, sorted({*grid.points, *table["value"]}))
     axis.tick_params(labelsize=6, which="both")
@@ -128,16 +129,6 @@ def _prediction(axis: Axes, table: pd.DataFrame, metric: str) -> None:
         axis.plot(line.index, line["mean"], color=style.GREY, lw=2, alpha=0.6, label=PREDICTED, zorder=1)
 
 
-def _legend(axis: Axes, panels: Sequence[Axes]) -> None:
-    handles: dict[str, Artist] = {}
-    for panel in panels:
-        handles |= {label: handle for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)}
-    legend = axis.legend(
-        handles.values(), handles.keys(), loc="center", ncols=2, fontsize=6, columnspacing=1.2, handlelength=2.2
-    )
-    legend.set_in_layout(False)  # it may be wider than its panel without making the others narrow
-
-
 # -- Words ---------------------------------------------------------------------------------------------------------
 
 
@@ -159,7 +150,7 @@ def seen(table: pd.DataFrame, ged: str) -> list[str]:
         if len(correct) > 1 and len(cost) > 1:
             name = "GED / n" if ged == "ged_per_node" else "GED"
             said.append(
-                f"{style.ROWS[row].label}: from {correct.index[0]} to {correct.index[-1]}, Correctness goes from "
+                f"{style.look(row).label}: from {correct.index[0]} to {correct.index[-1]}, Correctness goes from "
                 f"{correct.iloc[0]:.2f} to {correct.iloc[-1]:.2f} and {name} from {cost.iloc[0]:.3g} to "
                 f"{cost.iloc[-1]:.3g}."
             )
@@ -199,7 +190,7 @@ def _alike(absent: dict[Row, list[int]]) -> list[tuple[list[int], list[Row]]]:
 
 def _listed(rows: Sequence[Row]) -> str:
     others = [row for row in ROWS if row not in rows]
-    listed = " / ".join(style.ROWS[row].label for row in (rows if len(rows) <= len(others) else others))
+    listed = " / ".join(style.look(row).label for row in (rows if len(rows) <= len(others) else others))
     if len(rows) <= len(others):
         return listed
     return f"all but {listed}" if others else "all curves"

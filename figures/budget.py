@@ -8,23 +8,16 @@ asks twice. Here a test graph counts at a budget b if its class changed and the 
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
+from benchmarks.registry.methods import Method
+from benchmarks.results.reader import Results
 from figures import figure, style
 from figures.figure import Drawn
-from figures.results import Results
 
-TITLES = {"tree-cycles": "Tree-Cycles (28 nodes)", "asd": "ASD (116 brain regions)"}
-LEARNT = [*((name, "faithful") for name in style.METHODS), ("rsgg-ce", "beyond")]
-CONTROLS = ("rsgg-ce-untrained", "rsgg-ce-uniform", "random", "empty", "complete")
-SEARCH = [row for row in style.ROWS if row[1] == "search" or row[0] in CONTROLS]
+LEFT_OUT = ("rsgg-ce-multinomial", "released-untrained", "released-uniform", "identity", "optimum")
 OPTIMUM = ("optimum", "control")
 SAID = (("rsgg-ce", "faithful"), ("two-sided-min", "search"))  # rows whose numbers the caption gives
 CAPTION = (
@@ -41,26 +34,30 @@ CAPTION = (
 
 def draw(results: Results) -> list[Drawn]:
     """Draw Correctness against the oracle-call budget, from the ledger."""
-    drawing, axes = plt.subplots(2, 2, figsize=(style.PAGE, 5.6), sharex=True, sharey=True)
-    missing, said = [], []
-    for column, (dataset, title) in zip(axes.T, TITLES.items(), strict=True):
-        rows = {row: results.ledger(dataset, *row) for row in (*LEARNT, *SEARCH, OPTIMUM)}
-        missing += _absent(title, rows)
-        said += [_in_words(title, rows[row], style.ROWS[row].label) for row in SAID if not rows[row].empty]
-        for axis, shown in zip(column, (LEARNT, SEARCH), strict=True):
-            for row in shown:
-                _curves(axis, rows[row], style.ROWS[row])
-            if not rows[OPTIMUM].empty:
-                axis.axhline(curve(rows[OPTIMUM])[1][-1], color="black", ls=":", lw=1, label="optimum", zorder=1)
-        column[0].set_title(title)
+    table = figure.table_of(results, "table1", figure.TABLE1)[0]
+    tasks, rows = figure.tasks_in(table), [row for row in figure.rows_in(table, LEFT_OUT) if row[1] != "released"]
+    below = [row for row in rows if row[1] in ("search", "control")]
+    above = [row for row in rows if row not in below]
+    drawing, axes = figure.panels(tasks, 2, 5.6, sharex=True, sharey=True)
+    drawn, said = {}, []
+    for column, task in zip(axes.T, tasks, strict=True):
+        ledgers = {row: results.ledger(task.name, *row) for row in (*rows, OPTIMUM)}
+        stored = drawn[task.name] = {row: ledger for row, ledger in ledgers.items() if len(ledger)}
+        said += [_in_words(task.title, stored[row], style.look(row).label) for row in SAID if row in stored]
+        for axis, part in zip(column, (above, below), strict=True):
+            for row in filter(stored.__contains__, part):
+                _curves(axis, stored[row], style.look(row))
+            if OPTIMUM in stored:
+                label = style.look(OPTIMUM).label
+                axis.axhline(curve(stored[OPTIMUM])[1][-1], color="black", ls=":", lw=1, label=label, zorder=1)
         column[1].set_xlabel("oracle calls per graph (log scale)")
     axes[0, 0].set(xscale="log", xlim=(0.8, 3e4), ylim=(-0.03, 1.05))
     for axis, what in zip(axes[:, 0], ("as their papers define them", "search and controls"), strict=True):
         axis.set_ylabel(f"Correctness: {what}")
     _legends(axes)
-    folders = sorted({str(Path(source).parent) for source in results.sources})
-    drawing.suptitle(f"What a budget of oracle calls buys (from {', '.join(folders) or 'no file'})", fontsize=8)
-    return [Drawn("budget", drawing, " ".join((CAPTION, *said)), missing=tuple(missing))]
+    figure.heading(drawing, "What a budget of oracle calls buys", results)
+    missing = tuple(figure.absent([*rows, OPTIMUM], drawn))
+    return [Drawn("budget", drawing, figure.caption(CAPTION, *said), missing=missing)]
 
 
 def curve(ledger: pd.DataFrame, *, with_fit: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -78,12 +75,10 @@ def curve(ledger: pd.DataFrame, *, with_fit: bool = False) -> tuple[np.ndarray, 
     return reached.index.to_numpy(float), reached.to_numpy(float)
 
 
-def _curves(axis: Axes, ledger: pd.DataFrame, look: style.Look) -> None:
+def _curves(axis: Axes, ledger: pd.DataFrame, look: Method) -> None:
     """A step at each budget that some graph needed, on to the right edge; where fitting asks, once more with it."""
-    if ledger.empty:
-        return
-    fitted = look.marker in "oD" and bool((ledger["fit_calls"] > 0).any())
-    for with_fit in (False, True) if fitted else (False,):
+    learns = look.variant not in ("search", "control") and bool((ledger["fit_calls"] > 0).any())
+    for with_fit in (False, True) if learns else (False,):
         budgets, correctness = curve(ledger, with_fit=with_fit)
         axis.step(
             [budgets[0], *budgets, 1e5], [0, *correctness, correctness[-1]], where="post", color=look.colour,
@@ -103,22 +98,11 @@ def _in_words(title: str, ledger: pd.DataFrame, name: str) -> str:
 
 
 def _legends(axes: np.ndarray) -> None:
-    """One legend below each row of panels, of whatever is drawn in either panel."""
-    for row, with_fit in zip(axes, (True, False), strict=True):
-        handles: dict[str, Artist] = {}
-        for axis in row:
-            handles |= {label: handle for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
-        if handles and with_fit:
-            handles["dashed: calls of fitting\nshared out over test graphs"] = Line2D([], [], color=style.GREY, ls="--")
-        if handles:
-            row[1].legend(handles.values(), handles.keys(), loc="center left", bbox_to_anchor=(1.02, 0.5), fontsize=6.5)
-
-
-def _absent(title: str, rows: dict[tuple[str, str], pd.DataFrame]) -> list[str]:
-    names = [style.ROWS[row].label for row, ledger in rows.items() if ledger.empty]
-    if len(names) == len(rows):
-        return [f"{title}: nothing is stored"]
-    return [f"{title}: {', '.join(names)}"] if names else []
+    """One legend beside each row of panels, of whatever is drawn in any of them."""
+    fitting = style.handle("dashed: calls of fitting\nshared out over test graphs", style.GREY, "--")
+    for row, further in zip(axes, ([fitting], []), strict=True):
+        if handles := style.drawn_in(row):
+            row[-1].legend(handles=[*handles, *further], loc="center left", bbox_to_anchor=(1.02, 0.5), fontsize=6.5)
 
 
 if __name__ == "__main__":

@@ -10,24 +10,22 @@ during training: flip rate, edits, diversity and the spread of the removal score
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
+from benchmarks.registry import methods
+from benchmarks.registry.tasks import TaskEntry
+from benchmarks.results.reader import Results
 from figures import figure, style
 from figures.figure import Drawn
-from figures.results import Results, shown
 
-CLASSES = {
-    "tree-cycles": ("tree", "cyclic"),
-    "asd": ("typically developed", "autistic"),
-}
-TITLES = {"tree-cycles": "Tree-Cycles", "asd": "ASD"}
+COLUMNS = "dataset method variant class epoch metric mean se seeds"
+CHECK_COLUMNS = "dataset method variant class check limit passed"
 VARIANTS = {"faithful": "as written", "released": "as released"}
 LOSSES = {"discriminator_loss": ("loss of 𝔻", style.ORANGE, "--"), "generator_loss": ("loss of 𝔾", style.BLUE, "-")}
 COIN = math.log(2)
@@ -39,14 +37,13 @@ SAMPLED = {  # metric: label, and the check whose limit is drawn
 }
 FLOORS = {"edits": 0.5, "diversity": 0.03}
 CLASS_COLOURS = (style.ORANGE, style.BLUE)
-CURVES = {"faithful": ("RSGG-CE", "-"), "beyond": ("RSGG-CE, λ > 0", "--")}
+CURVES = {"faithful": "-", "beyond": "--"}
 CHECKED = {
     "discriminator_decreases": "𝔻's loss keeps falling",
     "generator_decreases": "𝔾's loss keeps falling",
     "same_region": "both end in the same region",
 }
 COLLAPSE = {"flips": "flips", "diversity": "diversity", "edits": "edits"}
-COMMAND = "which ./reproduce.sh convergence computes"
 ABOUT_LOSSES = (
     "Losses of the discriminator 𝔻 (dashed) and the generator 𝔾 (solid) of RSGG-CE on {title}, one panel per class of "
     "the graphs to explain, trained by Eq. 4 (above) and as released (below). Lines are means over ten seeds, shades "
@@ -54,40 +51,35 @@ ABOUT_LOSSES = (
     "loses that tosses a coin."
 )
 ABOUT_SAMPLES = (
-    "Signs of mode collapse that losses do not show, during training of RSGG-CE on Tree-Cycles (left) and ASD "
-    "(right): the share of sampled graphs that change the oracle's class, their edits, the pairs in which two "
-    "samples of one graph differ, and the deviation of removal scores inside a graph. Colours are the classes of "
-    "the graphs to explain; means over ten seeds, shaded the standard deviation; dashed with a price per edit (λ > 0). "
-    "Dotted: the limits at which a generator counts as collapsed: too few flips, too little diversity, more edits than "
-    "half the edges. The released code stores none of this."
+    "Signs of mode collapse that losses do not show, during training of RSGG-CE, a data set per column: the share of "
+    "sampled graphs that change the oracle's class, their edits, the pairs in which two samples of one graph differ, "
+    "and the deviation of removal scores inside a graph. Colours are the classes of the graphs to explain; means over "
+    "ten seeds, shaded the standard deviation; dashed with a price per edit (λ > 0). Dotted: the limits at which a "
+    "generator counts as collapsed: too few flips, too little diversity, more edits than half the edges. The released "
+    "code stores none of this."
 )
 
 
 def draw(results: Results) -> list[Drawn]:
     """Draw training losses and signs of mode collapse, from convergence.csv."""
-    curves, checks = results.table("convergence"), results.table("convergence_checks")
-    paths = [path for path in (results.path("convergence"), results.path("convergence_checks")) if path is not None]
-    sources, absent = tuple(map(shown, paths)), []
-    if curves is None:
-        curves = pd.DataFrame(columns=["dataset", "method", "variant", "class", "epoch", "metric", "mean", "se"])
-        absent = [f"convergence.csv, {COMMAND}"]
-    if checks is None:
-        checks = pd.DataFrame(columns=["dataset", "method", "variant", "class", "check", "limit", "passed"])
-        absent += [] if absent else [f"convergence_checks.csv, {COMMAND}"]
+    (curves, absent), (checks, unchecked) = (
+        figure.table_of(results, name, columns, "convergence")
+        for name, columns in (("convergence", COLUMNS), ("convergence_checks", CHECK_COLUMNS))
+    )
     curves, checks = (table[table["method"] == "rsgg-ce"] for table in (curves, checks))
-    drawn = []
-    for dataset, title in TITLES.items():
-        words = " ".join([ABOUT_LOSSES.format(title=title), *seen(checks, dataset, CHECKED, VARIANTS)])
-        gaps = _absent(curves, dataset, VARIANTS, tuple(LOSSES)) if len(curves) else []
-        place = "Figure: Loss trend over the epochs" if dataset == "tree-cycles" else ""
-        name = f"convergence_{dataset.replace('-', '_')}"
-        drawn.append(Drawn(name, _losses(curves, dataset), words, place, (*absent, *gaps), sources))
-    words = " ".join([ABOUT_SAMPLES, *(line for data in TITLES for line in seen(checks, data, COLLAPSE, CURVES))])
-    gaps = [gap for data in TITLES for gap in _absent(curves, data, CURVES, tuple(SAMPLED))] if len(curves) else []
-    drawn.append(Drawn("convergence_samples", _samples(curves, checks), words, "", (*absent, *gaps), sources))
+    tasks, absent, drawn = figure.tasks_in(curves), absent or unchecked, []
+    for task in tasks:
+        words = figure.caption(ABOUT_LOSSES.format(title=task.label), *seen(checks, task, CHECKED, VARIANTS))
+        gaps = _absent(curves, task, VARIANTS, LOSSES)
+        place = "Figure: Loss trend over the epochs" if task.name == "tree-cycles" else ""
+        name = f"convergence_{task.name.replace('-', '_')}"
+        drawn.append(Drawn(name, _losses(curves, task), words, place, (*absent, *gaps)))
+    words = figure.caption(ABOUT_SAMPLES, *(line for task in tasks for line in seen(checks, task, COLLAPSE, CURVES)))
+    gaps = [gap for task in tasks for gap in _absent(curves, task, CURVES, SAMPLED)]
+    drawn.append(Drawn("convergence_samples", _samples(curves, checks, tasks), words, "", (*absent, *gaps)))
     for one in drawn:
-        source = sources[0] if sources else "no file"
-        style.small_print(one.figure, f"Means over seeds, shaded ± one standard deviation.\nFrom {source}.")
+        line = "Means over seeds, shaded ± one standard deviation."
+        figure.small_print(one.figure, line, [results.path("convergence")])
     return drawn
 
 
@@ -98,31 +90,28 @@ def of(curves: pd.DataFrame, dataset: str, variant: str, c: int, metric: str) ->
     """One curve: mean and, as `deviation`, the standard deviation between seeds, by epoch."""
     whose = (curves["dataset"] == dataset) & (curves["variant"] == variant) & (curves["class"] == c)
     own = curves[whose & (curves["metric"] == metric)].sort_values("epoch")
-    seeds = own["seeds"] if "seeds" in own else pd.Series(dtype=float)
-    return own.assign(deviation=(own["se"].astype(float) * np.sqrt(seeds.astype(float))).fillna(0.0))
+    return own.assign(deviation=(own["se"].astype(float) * np.sqrt(own["seeds"].astype(float))).fillna(0.0))
 
 
-def _losses(curves: pd.DataFrame, dataset: str) -> Figure:
+def _losses(curves: pd.DataFrame, task: TaskEntry) -> Figure:
     drawing, axes = plt.subplot_mosaic(
         [["a", "b"], ["c", "d"], ["legend", "legend"]], figsize=(style.COLUMN, 3.8), height_ratios=(1, 1, 0.12)
     )
     for i, (variant, how) in enumerate(VARIANTS.items()):
-        for c, name in enumerate(CLASSES[dataset]):
+        for c in (0, 1):
             panel = "abcd"[2 * i + c]
             axis = axes[panel]
             for metric, (label, colour, line) in LOSSES.items():
-                _curve(axis, of(curves, dataset, variant, c, metric), colour, line, label)
+                _curve(axis, of(curves, task.name, variant, c, metric), colour, line, label)
             axis.axhline(COIN, color="black", ls=":", lw=0.8)
             _scale(axis)
-            axis.set_title(f"({panel}) {name}", fontsize=7, loc="left")
+            axis.set_title(f"({panel}) {task.class_name(c)}", fontsize=7, loc="left")
             axis.tick_params(labelsize=6, labelleft=c == 0)
         axes["ac"[i]].set_ylabel(f"loss, {how}", fontsize=6)
     for panel in "cd":
         axes[panel].set_xlabel("epoch", fontsize=7)
-    handles = [Line2D([], [], color=colour, ls=line, label=label) for label, colour, line in LOSSES.values()]
-    handles.append(Line2D([], [], color="black", ls=":", lw=0.8, label="ln 2, a coin"))
-    axes["legend"].axis("off")
-    axes["legend"].legend(handles=handles, fontsize=6, loc="center", ncols=3).set_in_layout(False)
+    handles = [style.handle(*loss) for loss in LOSSES.values()]
+    style.legend_panel(axes["legend"], [*handles, style.handle("ln 2, a coin", "black", ":", lw=0.8)], ncols=3)
     return drawing
 
 
@@ -144,24 +133,28 @@ def _scale(axis: Axes) -> None:
     axis.set_ylim(-0.05, 80)
 
 
-def _samples(curves: pd.DataFrame, checks: pd.DataFrame) -> Figure:
+def _samples(curves: pd.DataFrame, checks: pd.DataFrame, tasks: Sequence[TaskEntry]) -> Figure:
+    size = (style.COLUMN * max(1.0, len(tasks) / 2), 5.8)
     drawing, axes = plt.subplots(
-        5, 2, figsize=(style.COLUMN, 5.8), sharex="col", height_ratios=(1, 1, 1, 1, 0.42), squeeze=False
+        5, len(tasks), figsize=size, sharex="col", height_ratios=(1, 1, 1, 1, 0.42), squeeze=False
     )
-    for column, dataset in enumerate(TITLES):
+    for column, task in enumerate(tasks):
         for axis, (metric, (label, check)) in zip(axes[:, column], SAMPLED.items(), strict=False):
-            for variant, (_, dashes) in CURVES.items():
+            for variant, dashes in CURVES.items():
                 for c, colour in enumerate(CLASS_COLOURS):
-                    _curve(axis, of(curves, dataset, variant, c, metric), colour, dashes, shaded=variant == "faithful")
-            for limit in _limits(checks, dataset, check):
+                    line = of(curves, task.name, variant, c, metric)
+                    _curve(axis, line, colour, dashes, shaded=variant == "faithful")
+            for limit in _limits(checks, task.name, check):
                 axis.axhline(limit, color="black", ls=":", lw=0.8)
             _from_zero(axis, metric)
             axis.tick_params(labelsize=6, labelbottom=metric == "score_spread")
             if column == 0:
                 axis.set_ylabel(label, fontsize=6)
-        axes[0, column].set_title(TITLES[dataset], fontsize=7)
+        axes[0, column].set_title(task.label, fontsize=7)
         axes[3, column].set_xlabel("epoch", fontsize=7)
-        _legend(axes[4, column], dataset)
+        handles = [style.handle(task.class_name(c), colour, "-") for c, colour in enumerate(CLASS_COLOURS)]
+        handles += [style.handle(methods.label("rsgg-ce", variant), style.GREY, ls) for variant, ls in CURVES.items()]
+        style.legend_panel(axes[4, column], handles, handlelength=1.8)
     return drawing
 
 
@@ -179,40 +172,29 @@ def _limits(checks: pd.DataFrame, dataset: str, check: str) -> set[float]:
     return set(checks[(checks["dataset"] == dataset) & (checks["check"] == check)]["limit"].dropna())
 
 
-def _legend(axis: Axes, dataset: str) -> None:
-    axis.axis("off")
-    handles = [
-        Line2D([], [], color=colour, label=name) for colour, name in zip(CLASS_COLOURS, CLASSES[dataset], strict=True)
-    ]
-    handles += [Line2D([], [], color=style.GREY, ls=dashes, label=label) for label, dashes in CURVES.values()]
-    axis.legend(handles=handles, loc="center", fontsize=6, handlelength=1.8).set_in_layout(False)
-
-
 # -- Words ---------------------------------------------------------------------------------------------------------
 
 
-def seen(checks: pd.DataFrame, dataset: str, names: Mapping[str, str], variants: Mapping[str, object]) -> list[str]:
+def seen(checks: pd.DataFrame, task: TaskEntry, names: Mapping[str, str], variants: Collection[str]) -> list[str]:
     """In how many fits (ten seeds, both classes counted) each check passes, a sentence per variant."""
     said = []
     for variant in variants:
-        own = checks[(checks["dataset"] == dataset) & (checks["variant"] == variant)]
-        parts = []
-        for check, words in names.items():
-            judged = own[(own["check"] == check) & own["passed"].isin(("yes", "no"))]
-            if len(judged):
-                parts.append(f"{words} in {(judged['passed'] == 'yes').sum()} of {len(judged)}")
-        label = style.ROWS["rsgg-ce", variant].label
-        said += [f"{TITLES[dataset]}, {label}, fits that pass: {', '.join(parts)}."] if parts else []
+        own = checks[(checks["dataset"] == task.name) & (checks["variant"] == variant)]
+        judged = own[own["passed"].isin(("yes", "no"))].groupby("check")["passed"].agg(list)
+        parts = [
+            f"{words} in {judged[check].count('yes')} of {len(judged[check])}"
+            for check, words in names.items()
+            if check in judged
+        ]
+        label = methods.label("rsgg-ce", variant)
+        said += [f"{task.label}, {label}, fits that pass: {', '.join(parts)}."] if parts else []
     return said
 
 
-def _absent(curves: pd.DataFrame, dataset: str, variants: Mapping[str, object], metrics: tuple[str, ...]) -> list[str]:
-    lacking = []
-    for variant in variants:
-        own = curves[(curves["dataset"] == dataset) & (curves["variant"] == variant)]
-        if not set(metrics) <= set(own["metric"]):
-            lacking.append(f"{TITLES[dataset]}, {style.ROWS['rsgg-ce', variant].label}")
-    return lacking
+def _absent(curves: pd.DataFrame, task: TaskEntry, variants: Collection[str], metrics: Collection[str]) -> list[str]:
+    own = curves[curves["dataset"] == task.name].groupby("variant")["metric"].agg(set)
+    lacking = [variant for variant in variants if len(curves) and not set(metrics) <= own.get(variant, set())]
+    return [f"{task.label}, {methods.label('rsgg-ce', variant)}" for variant in lacking]
 
 
 if __name__ == "__main__":

@@ -14,11 +14,11 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from figures import figure as drawing
-from figures import style
-from figures.figure import Drawn
-from figures.pictograms import DATASETS, VARIANTS, Inputs, Page, is_valid, mosaic, source_of
-from figures.results import Results, edited
+from benchmarks.registry import methods
+from benchmarks.results.reader import Results, edited
+from figures import figure, style
+from figures.figure import VARIANTS, Drawn
+from figures.pictograms import Inputs, Page, is_valid, mosaic
 from rsgg.seeds import numpy_rng
 
 NEITHER, COMMON, CLEAR_ONLY, RSGG_ONLY = range(4)
@@ -30,7 +30,6 @@ LEGEND = {
     NEITHER: "of neither; all over: both failed",
 }
 SIDE = 5  # folds and graphs
-SCALES = {"tree-cycles": 8, "asd": 2}  # dots per pixel: both panels are then of nearly one size
 
 
 def block(adjacency: np.ndarray, clear: object | None, rsgg_ce: object | None) -> np.ndarray:
@@ -60,36 +59,26 @@ def valid_edits(ledger: pd.DataFrame) -> dict[int, object]:
     return dict(zip(rows["instance"].astype(int), rows["edits"], strict=True))
 
 
-def pixels(
-    inputs: Inputs, clear: Mapping[int, object], rsgg_ce: Mapping[int, object], graphs: Mapping[int, list[int]]
-) -> np.ndarray:
-    """A row of blocks per fold."""
-    return mosaic(
-        [[block(inputs[i], clear.get(i), rsgg_ce.get(i)) for i in instances] for instances in graphs.values()]
-    )
-
-
 def draw(results: Results) -> list[Drawn]:
     """Which edges only RSGG-CE's counterfactuals have, which only CLEAR's."""
     return [_drawn(results, variant) for variant in VARIANTS]
 
 
 def _drawn(results: Results, variant: str) -> Drawn:
-    dpi = 400
-    page = Page(round(style.PAGE * dpi), 1680, dpi, COLOURS)
+    dpi, across, tasks = 400, 1400, figure.tasks_stored(results)
+    page = Page(max(round(style.PAGE * dpi), across * len(tasks)), 1680, dpi, COLOURS)
     page.text(70, 25, f"RSGG-CE and CLEAR, each {VARIANTS[variant]}", 8)
-    missing, seen, sources = [], [], []
-    for i, (dataset, title) in enumerate(DATASETS.items()):
-        left = 70 + i * 1400
-        said = _panel(page, results, dataset, variant, left)
-        page.text(left, 90, f"{title}: {said or 'no stored results'}", 6.5, linespacing=1.3)
+    missing, seen = [], []
+    for i, task in enumerate(tasks):
+        said = _panel(page, results, task.name, variant, 70 + i * across)
+        page.text(70 + i * across, 90, f"{task.label}: {said or 'no stored results'}", 6.5, linespacing=1.3)
         if said:
-            seen.append(f"on {title}, {said.replace(chr(10), ' ')}")
-            sources.append(source_of(results, dataset, f"{{clear,rsgg-ce}}.{variant}"))
+            seen.append(f"on {task.label}, {said.replace(chr(10), ' ')}")
         else:
-            missing.append(f"CLEAR or RSGG-CE ({variant}) on {title}")
+            labels = (methods.label(name, variant) for name in ("clear", "rsgg-ce"))
+            missing.append(f"{' or '.join(labels)} on {task.label}")
     page.legend(LEGEND, 70, 1390, 2)
-    page.text(70, 1505, "Rows: folds. " + "\n".join(sources), 6, color=style.GREY)
+    page.text(70, 1505, f"Rows: folds. Drawn from {figure.read_from(results.used)}.", 6, color=style.GREY)
     return Drawn(
         f"difference_{variant}",
         page.figure,
@@ -110,8 +99,9 @@ def _panel(page: Page, results: Results, dataset: str, variant: str, left: int) 
         return ""
     graphs = chosen(clear[clear["instance"].isin(list(inputs))], dataset)
     theirs, ours = valid_edits(clear), valid_edits(rsgg_ce)
-    axes = page.image(pixels(inputs, theirs, ours, graphs), left, 190, SCALES[dataset])
-    page.folds(axes, len(next(iter(inputs.values()))), list(graphs))
+    rows = [[block(inputs[i], theirs.get(i), ours.get(i)) for i in own] for own in graphs.values()]
+    codes = mosaic(rows)
+    page.image(codes, left, 190, max(1, 1180 // len(codes)), list(graphs))  # panels of nearly one size
     return _in_words(inputs, theirs, ours, [i for own in graphs.values() for i in own])
 
 
@@ -126,4 +116,4 @@ def _in_words(inputs: Inputs, theirs: Mapping[int, object], ours: Mapping[int, o
 
 
 if __name__ == "__main__":
-    drawing.script("difference", draw)
+    figure.script("difference", draw)

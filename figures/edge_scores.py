@@ -9,17 +9,17 @@ learnt what a cycle is gives the edges on cycles lower scores than others.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+
 import matplotlib.pyplot as plt
-import networkx as nx
 import numpy as np
 import pandas as pd
-from matplotlib.image import AxesImage
 
-from figures import figure as drawing
-from figures import style
+from benchmarks.results.reader import Results
+from figures import figure, style
 from figures.figure import Drawn
-from figures.method import COMMAND, DATASET, cycle_edges, heat_map, layout, of, scores, stored
-from figures.results import Results, shown
+from figures.method import COMMAND, TASK, Pair, Places, cycle_edges, edges_of, heat_map, layout, mean_score, network, of
+from figures.method import scores as edge_scores
 
 GENERATORS = {
     ("rsgg-ce", "faithful"): "trained",
@@ -28,7 +28,7 @@ GENERATORS = {
 }
 
 
-def most_cyclic(instances: list[int], inputs: dict[int, np.ndarray]) -> int | None:
+def most_cyclic(instances: Collection[int], inputs: Mapping[int, np.ndarray]) -> int | None:
     """The graph with the most edges on cycles, the lowest number among equals; None if there is none with any."""
     counts = {i: len(cycle_edges(inputs[i])) for i in sorted(instances) if i in inputs}
     best = max(counts, key=lambda i: counts[i], default=None)
@@ -37,60 +37,51 @@ def most_cyclic(instances: list[int], inputs: dict[int, np.ndarray]) -> int | No
 
 def draw(results: Results) -> list[Drawn]:
     """Edge scores of a trained, an untrained and the released generator on one graph."""
-    table, path = stored(results, "traces", DATASET)
-    inputs = results.inputs(DATASET)
+    table, _ = results.parquet("traces", TASK.name)
+    inputs = results.inputs(TASK.name)
     traces = {row: of(table, *row) for row in GENERATORS}
-    missing = [f"traces of {method} ({variant}), {COMMAND}" for (method, variant), t in traces.items() if t.empty]
-    shared = set.intersection(*(set(t.index) for t in traces.values() if len(t))) if path else set()
-    instance = most_cyclic(list(shared), inputs)
-    figure, axes = plt.subplots(2, 3, figsize=(style.PAGE, 4.7))
-    for axis in axes.flat:
-        axis.set_axis_off()
+    missing = [f"traces of {style.look(row).label}, {COMMAND}" for row, own in traces.items() if own.empty]
+    traced = [set(own.index) for own in traces.values() if len(own)]
+    instance = most_cyclic(set.intersection(*traced) if traced else (), inputs)
+    drawing, axes = plt.subplots(2, 3, figsize=(style.PAGE, 4.7))
+    style.switch_off(axes)
     seen = []
     if instance is not None:
         where = layout(inputs[instance])
         for column, (row, label) in zip(axes.T, GENERATORS.items(), strict=True):
             if len(traces[row]):
-                image, said = _column(column, inputs[instance], traces[row].loc[instance], where, label)
-                seen.append(f"{label}, {said}")
-        figure.colorbar(image, ax=axes, fraction=0.02, pad=0.02, label="A_g")
-    figure.supxlabel(" ", fontsize=7)
-    source = shown(path) if path else "nothing"
-    figure.suptitle(f"Edge scores of three generators on graph {instance}. Drawn from {source}.", fontsize=7)
+                seen.append(_column(column, inputs[instance], traces[row].loc[instance], where, label))
+        colours = next(axis.collections[0] for axis in axes[0] if axis.collections)
+        drawing.colorbar(colours, ax=axes, fraction=0.02, pad=0.02, label="A_g")
+    figure.heading(drawing, f"Edge scores of three generators on graph {instance}", results)
     caption = (
-        f"A_g of three generators on graph {instance} of Tree-Cycles: above on all node pairs, edges on cycles "
+        f"A_g of three generators on graph {instance} of {TASK.label}: above on all node pairs, edges on cycles "
         "circled; below on the edges of the graph, those on cycles drawn thick. To break a cycle it is enough that "
         f"some of its edges have low scores. Mean A_g: {'; '.join(seen)}."
         if seen
         else "A_g of three generators on one graph; no traces are stored."
     )
-    return [Drawn("edge_scores", figure, caption, "", tuple(missing))]
+    return [Drawn("edge_scores", drawing, caption, "", tuple(missing))]
 
 
-def _column(
-    axes: np.ndarray, adjacency: np.ndarray, trace: pd.Series, where: dict[int, np.ndarray], label: str
-) -> tuple[AxesImage, str]:
-    """A map and a graph; returns the picture for the colour bar and the means in words."""
-    probabilities, cycle = scores(trace), cycle_edges(adjacency)
-    existing = [(int(u), int(v)) for u, v in np.argwhere(np.triu(adjacency))]
-    others = [pair for pair in existing if pair not in cycle]
-    on_cycles, off = (float(np.mean([probabilities[pair] for pair in listed])) for listed in (sorted(cycle), others))
-    axes[0].set_axis_on()
-    image = heat_map(axes[0], probabilities, cycle)
+def _column(axes: np.ndarray, adjacency: np.ndarray, trace: pd.Series, where: Places, label: str) -> str:
+    """A map and a graph; returns the means in words."""
+    probabilities, cycle = edge_scores(trace), cycle_edges(adjacency)
+    others = set(edges_of(adjacency)) - cycle
+    on_cycles, off = mean_score(probabilities, cycle), mean_score(probabilities, others)
     absent = probabilities[(adjacency == 0) & ~np.eye(len(adjacency), dtype=bool)].mean()
-    said = f"on cycles {on_cycles:.2f}, other edges {off:.2f}, missing pairs {absent:.3f}"
-    axes[0].set_title(f"{label}\nedges on cycles {on_cycles:.2f}, others {off:.2f}", fontsize=7)
-    graph = nx.from_numpy_array(adjacency)
-    nx.draw_networkx_nodes(graph, where, ax=axes[1], node_size=7, node_color="black", linewidths=0)
-    for listed, width in ((others, 1.5), (sorted(cycle), 3.5)):
+    axes[0].set_axis_on()
+    heat_map(axes[0], probabilities, cycle, f"{label}\nedges on cycles {on_cycles:.2f}, others {off:.2f}")
+
+    def layer(edges: Collection[Pair], width: float) -> tuple[list[Pair], dict[str, object]]:
+        listed = sorted(edges)
         colours = [float(probabilities[pair]) for pair in listed]
-        nx.draw_networkx_edges(
-            graph, where, edgelist=listed, edge_color=colours, edge_cmap=plt.get_cmap("cividis"), edge_vmin=0,
-            edge_vmax=1, width=width, ax=axes[1],
-        )  # fmt: skip
-    axes[1].set_aspect("equal")
-    return image, said
+        how = {"edge_cmap": plt.get_cmap("cividis"), "edge_vmin": 0, "edge_vmax": 1}
+        return listed, {"edge_color": colours, "width": width, **how}
+
+    network(axes[1], where, layer(others, 1.5), layer(cycle, 3.5))
+    return f"{label}, on cycles {on_cycles:.2f}, other edges {off:.2f}, missing pairs {absent:.3f}"
 
 
 if __name__ == "__main__":
-    drawing.script("edge_scores", draw)
+    figure.script("edge_scores", draw)

@@ -1,4 +1,4 @@
-"""What a figure is: a pure function of stored results, and how figures are drawn, one by one or all together.
+"""What a figure is: a pure function of stored results; and what figures share: which rows and tasks, words, files.
 
 A module of this package that draws has a `draw(results) -> list[Drawn]`. What it needs and does not find, it says in
 `missing`: the rest is drawn, and the picture itself says what is not there (`note_missing`). Saved are vector PDF and
@@ -8,20 +8,25 @@ PNG, and beside them `figures.json`: caption, command, files read and what is mi
 from __future__ import annotations
 
 import json
-import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
 import typer
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from benchmarks.store import write_text
+from benchmarks.registry import methods, tasks
+from benchmarks.registry.methods import OWN, Row
+from benchmarks.registry.tasks import TaskEntry
+from benchmarks.results.files import LOCAL, shown, write_text
+from benchmarks.results.reader import Results
 from figures import style
-from figures.results import LOCAL, Results, shown
+from rsgg.errors import RSGGError
 
 
 @dataclass(frozen=True)
@@ -54,11 +59,99 @@ class Entry:
     missing: tuple[str, ...]
 
 
+# -- Which tables, tasks and rows ----------------------------------------------------------------------------
+
+TABLE1 = "dataset method variant metric mean ci_low ci_high n folds"
+VARIANTS = {"released": "as the published comparison ran it", "faithful": "as its own paper defines it"}
+
+
+def table_of(results: Results, name: str, columns: str, command: str = "") -> tuple[pd.DataFrame, list[str]]:
+    """A stored table and what is missing: nothing, or, with an empty table of these columns, the table itself."""
+    table = results.table(name)
+    if table is None:
+        return pd.DataFrame(columns=columns.split()), [f"{name}.csv, which ./reproduce.sh {command or name} computes"]
+    return table, []
+
+
+def tasks_in(table: pd.DataFrame) -> list[TaskEntry]:
+    """The tasks to show: the paper's that the table has, then a user's own. With an empty table, the paper's."""
+    stored = list(dict.fromkeys(table["dataset"]))
+    known = tasks.tasks()
+    own = [tasks.task(name) for name in stored if name not in known or known[name].task]
+    return [task for task in tasks.of_paper() if task.name in stored] + own or list(tasks.of_paper())
+
+
+def tasks_stored(results: Results) -> list[TaskEntry]:
+    """The tasks of the stored Table 1, for figures that are drawn from its ledgers."""
+    return tasks_in(table_of(results, "table1", TABLE1)[0])
+
+
+def rows_in(table: pd.DataFrame, leave_out: Collection[str] = ()) -> list[Row]:
+    """The rows to show: the registry's in its order, then a user's own, but for methods of these names."""
+    stored = zip(table["method"], table["variant"], strict=True)
+    return [row for row in dict.fromkeys((*methods.rows(), *stored)) if row[0] not in leave_out]
+
+
+def own_rows(table: pd.DataFrame) -> list[Row]:
+    """A user's own rows: those that the registry does not have, or has from outside the project."""
+    return [row for row in rows_in(table) if row not in methods.rows() or row[1] == OWN]
+
+
+def absent(rows: Sequence[Row], stored: Mapping[str, Collection[Row]]) -> list[str]:
+    """A sentence for each data set of the paper, naming the rows that are defined there and are not stored.
+
+    A user's own rows and tasks are shown where they are; nothing says where else they should be.
+    """
+    said = []
+    for task in tasks.of_paper():
+        own = [look for look in map(style.look, rows) if look.explainer and look.variant != OWN]
+        wanted = [look for look in own if not look.unsupported(task.name)]
+        lacking = [look.label for look in wanted if look.row not in stored.get(task.name, ())]
+        words = "nothing is stored" if len(lacking) == len(wanted) else ", ".join(lacking)
+        said += [f"{task.label}: {words}"] if lacking else []
+    return said
+
+
+# -- Panels and words ----------------------------------------------------------------------------------------
+
+
+def panels(shown_tasks: Sequence[TaskEntry], rows: int, height: float, **how: Any) -> tuple[Figure, np.ndarray]:
+    """A column of panels per task with its title above; two columns are as wide as a page, more are wider."""
+    size = (style.PAGE * max(1.0, len(shown_tasks) / 2), height)
+    drawing, axes = plt.subplots(rows, len(shown_tasks), figsize=size, squeeze=False, **how)
+    for axis, task in zip(axes[0], shown_tasks, strict=True):
+        axis.set_title(task.title)
+    return drawing, axes
+
+
+def read_from(paths: Sequence[Path]) -> str:
+    """The files that were read, or their folders where they are more than two."""
+    names = [shown(path) for path in paths]
+    folders = sorted({str(Path(name).parent) for name in names})
+    return ", ".join(names if len(names) <= 2 else folders) or "no file"
+
+
+def heading(drawing: Figure, words: str, results: Results) -> None:
+    """What is to be seen, and from which files, above all panels."""
+    style.heading(drawing, f"{words} (from {read_from(results.used)})")
+
+
+def small_print(drawing: Figure, words: str, paths: Sequence[Path | None]) -> None:
+    """Under which conditions, and from which file: small and grey, above the panels of a narrow figure."""
+    first = next((shown(path) for path in paths if path is not None), "no file")
+    style.heading(drawing, f"{words}\nFrom {first}.", 6, style.GREY)
+
+
+def caption(*sentences: str) -> str:
+    """The sentences that have something to say."""
+    return " ".join(filter(None, sentences))
+
+
 def note_missing(figure: Figure, missing: Sequence[str]) -> None:
     """Write into the picture what it does not show, below all else."""
     if missing:
         width, height = figure.get_size_inches()
-        lines = textwrap.wrap("Missing: " + "; ".join(missing), int(width * 72 / 3.2))  # signs of 6 points
+        lines = style.wrapped(figure, "Missing: " + "; ".join(missing), 6)
         room = (8 * len(lines) + 3) / 72
         figure.set_size_inches(width, height + room)
         engine, share = figure.get_layout_engine(), room / (height + room)
@@ -67,10 +160,13 @@ def note_missing(figure: Figure, missing: Sequence[str]) -> None:
         figure.text(0.5, 0.005, "\n".join(lines), ha="center", va="bottom", fontsize=6, color=style.RED)
 
 
+# -- Drawing and saving --------------------------------------------------------------------------------------
+
+
 def saved(module: str, draw: Draw, results: Results, out: Path) -> list[Entry]:
     """Draw and save the figures of one module."""
     style.use()
-    own, entries = Results(results.folders), []
+    own, entries = results.again(), []
     for drawn in draw(own):
         note_missing(drawn.figure, drawn.missing)
         style.save(drawn.figure, out, drawn.name)
@@ -102,10 +198,17 @@ def script(module: str, draw: Draw) -> None:
             Path | None, typer.Option(help="Folder of results; else local ones, else the reference.")
         ] = None,
         out: Annotated[Path | None, typer.Option(help="Folder for the figures.")] = None,
+        beside_reference: Annotated[
+            bool, typer.Option("--beside-reference", help="Show the rows of the folder beside those of the reference.")
+        ] = False,
     ) -> None:
         folder = out or (results or LOCAL) / "figures"
-        entries = saved(module, draw, Results.of(results), folder)
-        record(entries, folder)
+        try:
+            entries = saved(module, draw, Results.of(results, beside_reference=beside_reference), folder)
+            record(entries, folder)
+        except RSGGError as error:
+            typer.echo(str(error), err=True)
+            raise typer.Exit(2) from None
         for entry in entries:
             typer.echo(f"{shown(folder / entry.name)}.pdf, .png")
             for sentence in entry.missing:

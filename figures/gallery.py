@@ -1,4 +1,4 @@
-"""All figures and tables at once: `./reproduce.sh figures`.
+"""All figures at once: `./reproduce.sh figures`.
 
 Modules are drawn side by side, each in a process of its own: a figure depends on stored results alone.
 """
@@ -11,8 +11,8 @@ from pathlib import Path
 
 import joblib
 
+from benchmarks.results.reader import Results
 from figures.figure import Entry, record, saved
-from figures.results import Results
 
 MODULES = (  # in the order of the paper, then what lies beyond it
     "tradeoff", "ablation", "qualitative", "runtime", "convergence", "pictograms", "difference", "method",
@@ -25,12 +25,12 @@ def draw_all(results: Results, out: Path, jobs: int) -> Iterator[Entry]:
     """Draw every figure, in the order of the gallery."""
     order = sorted(MODULES, key=lambda module: module not in LONGEST_FIRST)
     parallel = joblib.Parallel(n_jobs=min(jobs, len(order)), batch_size=1)
-    drawn = parallel(joblib.delayed(_drawn)(module, results.folders, out) for module in order)
+    drawn = parallel(joblib.delayed(_drawn)(module, results.again(), out) for module in order)
     by_module = dict(zip(order, drawn, strict=True))
     entries = [entry for module in MODULES for entry in by_module[module]]
     record(entries, out)
     yield from entries
 
 
-def _drawn(module: str, folders: tuple[Path, ...], out: Path) -> list[Entry]:
-    return saved(module, import_module(f"figures.{module}").draw, Results(folders), out)
+def _drawn(module: str, results: Results, out: Path) -> list[Entry]:
+    return saved(module, import_module(f"figures.{module}").draw, results, out)

@@ -10,39 +10,36 @@ whose class changed by what that class needs: in cyclic graphs by a removal alon
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Collection, Mapping
+from typing import Any
 
 import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
-from matplotlib.image import AxesImage
-from matplotlib.lines import Line2D
 
-from figures import figure as drawing
-from figures import style
+from benchmarks.registry.tasks import TREE_CYCLES as TASK
+from benchmarks.results.reader import Results, edited
+from figures import figure, style
 from figures.figure import Drawn
-from figures.qualitative import key
-from figures.results import Results, edited, shown
 
-DATASET = "tree-cycles"
-CLASSES = ("tree", "cyclic")
-KEPT, CYCLE, REMOVED, ADDED = "#555555", style.BLUE, "#E00000", "#00A000"
+Pair = tuple[int, int]
+Places = Mapping[int, np.ndarray]
+
 COMMAND = "./reproduce.sh traces computes them"
+KEPT = {"edge_color": "#555555", "width": 0.8}
+ON_CYCLE, ADDED = ({"edge_color": colour, "width": 1.6} for colour in (style.BLUE, style.ADDED))
+REMOVED = {"edge_color": style.REMOVED, "width": 1.6, "style": "dashed"}
+CAPTION = (
+    "RSGG-CE at work on one cyclic graph (top) and one tree (bottom) of a test fold: the input, the edge "
+    "probabilities A_g that the generator of its class learnt, what is left when the existing edges have been "
+    "sampled, and the first graph of the other class."
+)
 
 
-def stored(results: Results, name: str, dataset: str) -> tuple[pd.DataFrame, Path | None]:
-    """The rows of traces.parquet or candidates.parquet on a data set, from the first folder that has some."""
-    for folder in results.folders:
-        path = folder / f"{name}.parquet"
-        if path.is_file():
-            table = pd.read_parquet(path)
-            table = table[table["dataset"] == dataset]
-            if len(table):
-                results.used += [path] if path not in results.used else []
-                return table, path
-    return pd.DataFrame(), None
+# -- What is read from traces ------------------------------------------------------------------------------
 
 
 def of(table: pd.DataFrame, method: str, variant: str) -> pd.DataFrame:
@@ -60,18 +57,28 @@ def scores(row: pd.Series) -> np.ndarray:
     return matrix + matrix.T
 
 
-def cycle_edges(adjacency: np.ndarray) -> set[tuple[int, int]]:
+def mean_score(probabilities: np.ndarray, pairs: Collection[Pair]) -> float:
+    return float(np.mean([probabilities[pair] for pair in sorted(pairs)])) if pairs else float("nan")
+
+
+def edges_of(adjacency: np.ndarray) -> list[Pair]:
+    """The edges u ≤ v."""
+    return [(int(u), int(v)) for u, v in np.argwhere(np.triu(adjacency))]
+
+
+def cycle_edges(adjacency: np.ndarray) -> set[Pair]:
     """The edges u < v that lie on a cycle: those that are no bridges."""
     graph = nx.from_numpy_array(adjacency)
     bridges = {(min(edge), max(edge)) for edge in nx.bridges(graph)}
     return {(min(edge), max(edge)) for edge in graph.edges} - bridges
 
 
-def pairs(coded: object, n: int) -> list[tuple[int, int]]:
+def pairs(coded: object, n: int) -> list[Pair]:
+    """Node pairs that are coded as u·n + v."""
     return [(int(code) // n, int(code) % n) for code in np.asarray(coded, dtype=int)]
 
 
-def chosen(traces: pd.DataFrame, inputs: dict[int, np.ndarray]) -> dict[int, int]:
+def chosen(traces: pd.DataFrame, inputs: Mapping[int, np.ndarray]) -> dict[int, int]:
     """By class, the lowest instance whose class was changed by a removal (cyclic) or an addition (tree) alone."""
     found: dict[int, int] = {}
     for instance, row in traces[traces["found"].astype(bool)].iterrows() if len(traces) else ():
@@ -83,112 +90,94 @@ def chosen(traces: pd.DataFrame, inputs: dict[int, np.ndarray]) -> dict[int, int
     return found
 
 
-def layout(adjacency: np.ndarray) -> dict[int, np.ndarray]:
+# -- Pictures of graphs and scores -------------------------------------------------------------------------
+
+
+def layout(adjacency: np.ndarray) -> Places:
     return nx.kamada_kawai_layout(nx.from_numpy_array(adjacency))
 
 
-def network(
-    axis: Axes, where: dict[int, np.ndarray], edges: dict[str, list[tuple[int, int]]], style_of: str = "solid"
-) -> None:
-    """Edges by colour; removed ones are dashed."""
+def network(axis: Axes, where: Places, *layers: tuple[Collection[Pair], Mapping[str, Any]]) -> None:
+    """Nodes in their places, and layers of edges, each with how it is drawn."""
     graph = nx.empty_graph(len(where))
     nx.draw_networkx_nodes(graph, where, ax=axis, node_size=7, node_color="black", linewidths=0)
-    for colour, listed in edges.items():
-        dashes = "dashed" if colour == REMOVED else style_of
-        nx.draw_networkx_edges(
-            graph,
-            where,
-            edgelist=listed,
-            edge_color=colour,
-            ax=axis,
-            style=dashes,
-            width=0.8 if colour == KEPT else 1.6,
-        )
+    for edges, how in layers:
+        nx.draw_networkx_edges(graph, where, edgelist=list(edges), ax=axis, **how)
     axis.set_axis_off()
     axis.set_aspect("equal")
 
 
-def heat_map(axis: Axes, matrix: np.ndarray, marked: set[tuple[int, int]]) -> AxesImage:
+def heat_map(axis: Axes, matrix: np.ndarray, marked: Collection[Pair], title: str, *, bar: bool = False) -> None:
     """A_g, dark is 0 and bright is 1; circles mark pairs, on both sides of the diagonal."""
-    image = axis.imshow(matrix, cmap="cividis", vmin=0, vmax=1, interpolation="none")
+    ends = len(matrix) - 1  # labels at the first and the last node
+    sns.heatmap(
+        matrix, ax=axis, cmap="cividis", vmin=0, vmax=1, square=True, rasterized=True, xticklabels=ends,
+        yticklabels=ends, cbar=bar, cbar_kws={"fraction": 0.046, "pad": 0.03} if bar else None,
+    )  # fmt: skip
     if marked:
-        u, v = np.array(sorted(marked)).T
+        u, v = np.array(sorted(marked)).T + 0.5
         axis.scatter(np.append(v, u), np.append(u, v), s=9, facecolors="none", edgecolors=style.RED, linewidths=0.7)
     axis.grid(False)
-    axis.set_xticks([0, len(matrix) - 1], ["0", str(len(matrix) - 1)], fontsize=6)
-    axis.set_yticks([0, len(matrix) - 1], ["0", str(len(matrix) - 1)], fontsize=6)
-    axis.tick_params(length=1.5, pad=1)
-    return image
+    axis.tick_params(length=1.5, pad=1, labelsize=6, rotation=0)
+    axis.set_title(title, fontsize=7)
+
+
+# -- The figure --------------------------------------------------------------------------------------------
 
 
 def draw(results: Results) -> list[Drawn]:
     """How RSGG-CE explains one tree and one cyclic graph, step by step."""
-    table, path = stored(results, "traces", DATASET)
-    traces, inputs = of(table, "rsgg-ce", "faithful"), results.inputs(DATASET)
+    table, _ = results.parquet("traces", TASK.name)
+    traces, inputs = of(table, "rsgg-ce", "faithful"), results.inputs(TASK.name)
     graphs = chosen(traces, inputs)
-    missing = [f"a traced {CLASSES[c]} graph of Tree-Cycles ({COMMAND})" for c in (1, 0) if c not in graphs]
-    figure, axes = plt.subplots(2, 4, figsize=(style.PAGE, 4.4))
+    missing = [f"a traced {TASK.class_name(c)} graph of {TASK.label} ({COMMAND})" for c in (1, 0) if c not in graphs]
+    drawing, axes = plt.subplots(2, 4, figsize=(style.PAGE, 4.4))
     seen = []
     for row, c in zip(axes, (1, 0), strict=True):
         if c in graphs:
             seen.append(_row(row, inputs[graphs[c]], traces.loc[graphs[c]], c))
         else:
-            for axis in row:
-                axis.set_axis_off()
-    colours = {"on a cycle": CYCLE, "removed": REMOVED, "added": ADDED}
-    handles = [Line2D([], [], color=colour, label=label) for label, colour in colours.items()]
-    handles.append(Line2D([], [], ls="", marker="o", mfc="none", mec=style.RED, ms=4, label="edited pair in A_g"))
-    key(figure, list(handles))
-    figure.suptitle(f"RSGG-CE explains two graphs. Drawn from {shown(path) if path else 'nothing'}.", fontsize=7)
-    caption = (
-        "RSGG-CE at work on one cyclic graph (top) and one tree (bottom) of a test fold: the input, the edge "
-        "probabilities A_g that the generator of its class learnt, what is left when the existing edges have been "
-        "sampled, and the first graph of the other class. " + " ".join(seen)
-    )
-    return [Drawn("method", figure, caption.strip(), "Figure 1 (inference)", tuple(missing))]
+            style.switch_off(row)
+    colours = {"on a cycle": style.BLUE, "removed": style.REMOVED, "added": style.ADDED}
+    handles = [style.handle(label, colour, "-") for label, colour in colours.items()]
+    handles.append(style.handle("edited pair in A_g", style.RED, marker="o", mfc="none", ms=4))
+    style.legend_below(drawing, handles, len(handles))
+    figure.heading(drawing, "RSGG-CE explains two graphs", results)
+    return [Drawn("method", drawing, figure.caption(CAPTION, *seen), "Figure 1 (inference)", tuple(missing))]
 
 
 def _row(axes: np.ndarray, adjacency: np.ndarray, trace: pd.Series, c: int) -> str:
-    n, where = len(adjacency), layout(adjacency)
-    existing = [(int(u), int(v)) for u, v in np.argwhere(np.triu(adjacency))]
-    cycle, removed, checked = cycle_edges(adjacency), pairs(trace["removed"], n), pairs(trace["checked"], n)
+    """Draw the four steps on one graph; returns what A_g shows, in words."""
+    n, where, existing, cycle = len(adjacency), layout(adjacency), edges_of(adjacency), cycle_edges(adjacency)
+    removed, checked = pairs(trace["removed"], n), pairs(trace["checked"], n)
     added = [pair for pair in checked if pair not in existing]
+    kept = sorted(set(existing) - set(removed))
+    after = edited(adjacency, [u * n + v for u, v in {*removed} ^ {*added}])
     probabilities = scores(trace)
 
-    network(axes[0], where, {KEPT: sorted(set(existing) - cycle), CYCLE: sorted(cycle)})
-    axes[0].set_title(f"input {trace.name}: {CLASSES[c]}", fontsize=7)
-    image = heat_map(axes[1], probabilities, {*removed, *added})
-    axes[1].set_title("A_g, learnt", fontsize=7)
-    bar = axes[1].figure.colorbar(image, ax=axes[1], fraction=0.046, pad=0.03)
-    bar.ax.tick_params(labelsize=6)
-    kept = sorted(set(existing) - set(removed))
-    network(axes[2], where, {KEPT: kept, REMOVED: removed})
-    axes[2].set_title(
-        f"A' of existing edges:\n{len(removed)} removed, {'class changed' if c else 'class unchanged'}", fontsize=7
-    )
-    after = edited(adjacency, [u * n + v for u, v in {*removed} ^ {*added}])
-    network(axes[3], where, {KEPT: [e for e in kept if after[e]], ADDED: added})
-    calls = int(trace["calls"])
-    axes[3].set_title(
-        f"accepted as {CLASSES[1 - c]}, GED {len(removed) + len(added)},\n{calls} oracle calls", fontsize=7
-    )
+    network(axes[0], where, (set(existing) - cycle, KEPT), (cycle, ON_CYCLE))
+    heat_map(axes[1], probabilities, {*removed, *added}, "A_g, learnt", bar=True)
+    network(axes[2], where, (kept, KEPT), (removed, REMOVED))
+    network(axes[3], where, ([edge for edge in kept if after[edge]], KEPT), (added, ADDED))
+    titles = {
+        0: f"input {trace.name}: {TASK.class_name(c)}",
+        2: f"A' of existing edges:\n{len(removed)} removed, {'class changed' if c else 'class unchanged'}",
+        3: f"accepted as {TASK.class_name(1 - c)}, GED {len(removed) + len(added)},\n{trace['calls']} oracle calls",
+    }
+    for i, title in titles.items():
+        axes[i].set_title(title, fontsize=7)
     return _in_words(probabilities, existing, cycle, c)
 
 
-def _in_words(probabilities: np.ndarray, existing: list[tuple[int, int]], cycle: set[tuple[int, int]], c: int) -> str:
-    def mean(listed: list[tuple[int, int]]) -> float:
-        return float(np.mean([probabilities[pair] for pair in listed])) if listed else float("nan")
-
+def _in_words(probabilities: np.ndarray, existing: list[Pair], cycle: set[Pair], c: int) -> str:
+    on_cycles, others = mean_score(probabilities, cycle), mean_score(probabilities, set(existing) - cycle)
     if c:
-        rest = mean(sorted(set(existing) - cycle))
-        return f"In the cyclic graph A_g is {mean(sorted(cycle)):.2f} on the edges of cycles and {rest:.2f} on others."
-    missing = np.triu(1 - np.eye(len(probabilities)), 1).astype(bool)
+        return f"In the cyclic graph A_g is {on_cycles:.2f} on the edges of cycles and {others:.2f} on others."
+    missing = np.triu(np.ones_like(probabilities, dtype=bool), 1)
     missing[tuple(np.array(existing).T)] = False
-    return (
-        f"In the tree A_g is {mean(existing):.2f} on edges; the missing pairs expect "
-        f"{probabilities[missing].sum():.1f} additions in all."
-    )
+    expected = probabilities[missing].sum()
+    return f"In the tree A_g is {others:.2f} on edges; the missing pairs expect {expected:.1f} additions in all."
 
 
 if __name__ == "__main__":
-    drawing.script("method", draw)
+    figure.script("method", draw)

@@ -5,29 +5,30 @@
 Why no critical-difference diagram: it ranks methods over independent units. Graphs of a fold share a fitted model and
 are none. Ten folds are nearer to it, but the smallest p of a two-sided Wilcoxon test with ten pairs is 2/1024, and
 Holm's correction for all pairs of so many methods brings that above .05 whatever the data. So the figure shows paired
-differences with an interval over folds. Drawn from `comparisons.csv` (`benchmarks.table1.compare`).
+differences with an interval over folds. Drawn from `comparisons.csv` (`benchmarks.results.summary.compare`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
+from benchmarks.registry.methods import Row
+from benchmarks.results.reader import Results
 from figures import figure, style
 from figures.figure import Drawn
-from figures.results import Results
 
-TITLES = {"tree-cycles": "Tree-Cycles", "asd": "ASD"}
+COLUMNS = "dataset question metric against_method against_variant difference ci_low ci_high p_holm"
 QUESTION = "rsgg-ce against the others"
 METRICS = {
     "correctness": "difference in Correctness",
     "ged_on_success": "difference in GED where both succeed\n(log scale beyond ±1)",
 }
 BETTER = {"correctness": "RSGG-CE better →", "ged_on_success": "← RSGG-CE better"}
-NOT_DEFINED = {"asd": {("meg", "released")}}  # the paper's ×
-ROWS = [row for row in style.ROWS if row not in (("rsgg-ce", "faithful"), ("identity", "control"))]
+LEFT_OUT = (("rsgg-ce", "faithful"), ("identity", "control"))
 LEVEL = 0.05
 TICKS = (-1000, -10, 0, 10, 1000)
 CAPTION = (
@@ -43,67 +44,58 @@ CAPTION = (
 
 def draw(results: Results) -> list[Drawn]:
     """Draw RSGG-CE's paired differences to the other rows, from stored comparisons."""
-    table = results.table("comparisons")
-    drawing, axes = plt.subplots(2, 2, figsize=(style.PAGE, 7.6), sharey=True, sharex="col")
+    table, missing = figure.table_of(results, "comparisons", COLUMNS, "table1")
+    table = table.assign(method=table["against_method"], variant=table["against_variant"])
+    tasks, rows = figure.tasks_in(table), [row for row in figure.rows_in(table) if row not in LEFT_OUT]
+    size = (style.PAGE, 0.8 + 3.4 * len(tasks))
+    drawing, axes = plt.subplots(len(tasks), 2, figsize=size, sharey=True, sharex="col", squeeze=False)
     axes[0, 1].set_xscale("symlog", linthresh=1)  # before drawing: margins are those of the scale
-    missing, said = ([] if table is not None else ["comparisons.csv"]), []
-    for pair, (dataset, title) in zip(axes, TITLES.items(), strict=True):
+    drawn, said = {}, []
+    for pair, task in zip(axes, tasks, strict=True):
         for axis, metric in zip(pair, METRICS, strict=True):
-            axis.axvline(0, color="black", lw=0.8, zorder=1)
-            axis.set_title(f"{title}: {BETTER[metric]}", fontsize=8)
-            if table is not None:
-                rows = differences(table, dataset, metric)
-                _panel(axis, rows)
-                said.append(_in_words(rows, f"{title}, {metric.replace('_', ' ')}".replace("ged", "GED")))
-        if table is not None:
-            there = set(differences(table, dataset, "correctness").index) | NOT_DEFINED.get(dataset, set())
-            absent = [style.ROWS[row].label for row in ROWS if row not in there]
-            for row in NOT_DEFINED.get(dataset, set()):
-                pair[0].text(0.02, ROWS.index(row), "not defined here", va="center", fontsize=6, color=style.GREY)
-            missing += [f"{title}: {', '.join(absent)}"] if absent else []
-    axes[0, 0].set_yticks(range(len(ROWS)), [style.ROWS[row].label for row in ROWS])
-    axes[0, 0].set_ylim(len(ROWS) - 0.4, -0.6)
-    for axis in axes[:, 0]:
-        axis.tick_params(axis="y", labelsize=6.5)
-    axes[1, 0].set_xlabel(METRICS["correctness"])
-    axes[1, 1].set(xlabel=METRICS["ged_on_success"], xticks=TICKS, xticklabels=[f"{tick:g}" for tick in TICKS])
-    drawing.legend(handles=_handles(), loc="outside lower center", ncols=2, fontsize=6.5)
-    source = ", ".join(results.sources) or "no file"
-    drawing.suptitle(f"RSGG-CE less the other row, on the same graphs (from {source})", fontsize=8)
-    return [Drawn("paired", drawing, " ".join((CAPTION, *filter(None, said))), missing=tuple(missing))]
+            found = differences(table, task.name, metric, rows)
+            _panel(axis, found, rows)
+            axis.set_title(f"{task.label}: {BETTER[metric]}", fontsize=8)
+            said.append(_in_words(found, f"{task.label}, {metric.replace('_', ' ')}".replace("ged", "GED")))
+        drawn[task.name] = set(differences(table, task.name, "correctness", rows).index)
+        for y, row in enumerate(rows):
+            if style.look(row).unsupported(task.name):
+                pair[0].text(0.02, y, "not defined here", va="center", fontsize=6, color=style.GREY)
+        style.row_names(pair[0], rows)
+    axes[-1, 0].set_xlabel(METRICS["correctness"])
+    axes[-1, 1].set(xlabel=METRICS["ged_on_success"], xticks=TICKS, xticklabels=[f"{tick:g}" for tick in TICKS])
+    filled = {"interval without 0 and Holm's p < .05": style.GREY, "not both": "white"}
+    handles = [style.handle(label, style.GREY, "-", "o", mfc=fill, ms=4.5) for label, fill in filled.items()]
+    style.legend_below(drawing, handles, 2)
+    figure.heading(drawing, "RSGG-CE less the other row, on the same graphs", results)
+    missing = missing or figure.absent(rows, drawn)
+    return [Drawn("paired", drawing, figure.caption(CAPTION, *said), missing=tuple(missing))]
 
 
-def differences(table: pd.DataFrame, dataset: str, metric: str) -> pd.DataFrame:
-    """RSGG-CE's differences to the rows shown; `clear` are those that both the interval and the corrected test find."""
+def differences(table: pd.DataFrame, dataset: str, metric: str, rows: Sequence[Row]) -> pd.DataFrame:
+    """RSGG-CE's differences to these rows; `clear` are those that both the interval and the corrected test find."""
     asked = (table["dataset"] == dataset) & (table["question"] == QUESTION) & (table["metric"] == metric)
-    rows = table[asked & table["difference"].notna()].set_index(["against_method", "against_variant"])
-    outside = (rows["ci_low"] > 0) | (rows["ci_high"] < 0)
-    rows = rows.assign(clear=outside & (rows["p_holm"] < LEVEL))
-    return rows.loc[[row for row in ROWS if row in rows.index]]
+    found = table[asked & table["difference"].notna()].set_index(["against_method", "against_variant"])
+    outside = (found["ci_low"] > 0) | (found["ci_high"] < 0)
+    found = found.assign(clear=outside & (found["p_holm"] < LEVEL))
+    return found.loc[[row for row in rows if row in found.index]]
 
 
-def _panel(axis: Axes, rows: pd.DataFrame) -> None:
-    for row, at in rows.iterrows():
-        look = style.ROWS[row]
-        fill = look.colour if at["clear"] else "white"
-        axis.hlines(ROWS.index(row), at["ci_low"], at["ci_high"], color=look.colour, lw=1, zorder=2)
-        axis.plot(at["difference"], ROWS.index(row), "o", color=look.colour, mfc=fill, ms=4.5, zorder=3)
+def _panel(axis: Axes, found: pd.DataFrame, rows: Sequence[Row]) -> None:
+    axis.axvline(0, color="black", lw=0.8, zorder=1)
+    for row, at in found.iterrows():
+        y, colour = rows.index(row), style.look(row).colour
+        axis.hlines(y, at["ci_low"], at["ci_high"], color=colour, lw=1, zorder=2)
+        axis.plot(at["difference"], y, "o", color=colour, mfc=colour if at["clear"] else "white", ms=4.5, zorder=3)
 
 
-def _in_words(rows: pd.DataFrame, where: str) -> str:
+def _in_words(found: pd.DataFrame, where: str) -> str:
     """How many differences are clear, by sign."""
-    clear = rows.loc[rows["clear"], "difference"]
-    if rows.empty:
+    if found.empty:
         return ""
+    clear = found.loc[found["clear"], "difference"]
     higher, lower = (clear > 0).sum(), (clear < 0).sum()
-    return f"{where}: RSGG-CE is clearly higher than {higher} of {len(rows)} rows and lower than {lower}."
-
-
-def _handles() -> list[Line2D]:
-    return [
-        Line2D([], [], marker="o", ls="-", color=style.GREY, ms=4.5, label="interval without 0 and Holm's p < .05"),
-        Line2D([], [], marker="o", ls="-", color=style.GREY, mfc="white", ms=4.5, label="not both"),
-    ]
+    return f"{where}: RSGG-CE is clearly higher than {higher} of {len(found)} rows and lower than {lower}."
 
 
 if __name__ == "__main__":

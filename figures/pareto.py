@@ -7,23 +7,22 @@ Three things are wanted at once: few edits, few calls, a high Correctness. Drawn
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
+from benchmarks.registry.methods import Row
+from benchmarks.results.reader import Results
 from figures import figure, style
 from figures.figure import Drawn
-from figures.results import Results
 
-TITLES = {"tree-cycles": "Tree-Cycles (28 nodes)", "asd": "ASD (116 brain regions)"}
 COSTS = {"explain": "calls to explain", "all": "calls with fitting shared out"}
 LEFT_OUT = ("identity", "rsgg-ce-multinomial", "released-untrained", "released-uniform")
-SHOWN = {row: look for row, look in style.ROWS.items() if row[0] not in LEFT_OUT}
-NOT_DEFINED = {"asd": {("meg", "released")}}  # the paper's ×
-NEEDED = {"ged_on_success", "explain_calls", "correctness", "fit_calls"}
+NEEDED = ["ged_on_success", "explain_calls", "correctness", "fit_calls"]
 OPTIMUM = ("optimum", "control")
 SIZES = (0.1, 0.5, 1.0)
 CAPTION = (
@@ -38,36 +37,34 @@ CAPTION = (
 
 def draw(results: Results) -> list[Drawn]:
     """Draw GED on success against oracle calls with the Pareto front, from a stored Table 1."""
-    table = results.table("table1")
-    drawing, axes = plt.subplots(2, 2, figsize=(style.PAGE, 6.4), sharex=True, sharey="col")
-    missing, said = ([] if table is not None else ["table1.csv"]), []
-    for column, (dataset, title) in zip(axes.T, TITLES.items(), strict=True):
-        if table is not None:
-            rows = positions(table[table["dataset"] == dataset])
-            absent = [SHOWN[row].label for row in set(SHOWN) - set(rows.index) - NOT_DEFINED.get(dataset, set())]
-            missing += [f"{title}: {', '.join(sorted(absent))}"] if absent else []
-            said += [_panel(axis, rows, cost, title) for axis, cost in zip(column, COSTS, strict=True)]
-        column[0].set(title=title, xscale="log", yscale="log")
-        for axis, cost in zip(column, COSTS.values(), strict=True):
-            axis.set_xlabel(f"{cost}, per graph (log scale)")
+    table, missing = figure.table_of(results, "table1", figure.TABLE1)
+    tasks, rows = figure.tasks_in(table), figure.rows_in(table, LEFT_OUT)
+    drawing, axes = figure.panels(tasks, 2, 6.4, sharex=True, sharey="col")
+    drawn, said = {}, []
+    for column, task in zip(axes.T, tasks, strict=True):
+        at = positions(table[table["dataset"] == task.name], rows)
+        drawn[task.name] = list(at.index)
+        column[0].set(xscale="log", yscale="log")
+        for axis, (cost, name) in zip(column, COSTS.items(), strict=True):
+            front = _panel(axis, at, cost)
+            said += [f"{task.title}, {name}: on the front are {front}."] if front else []
+            axis.set_xlabel(f"{name}, per graph (log scale)")
     for axis in axes[:, 0]:
         axis.set_ylabel("GED on success (log scale)")
-    drawing.legend(handles=_handles(), loc="outside lower center", ncols=4, fontsize=6.5)
-    source = ", ".join(results.sources) or "no file"
-    drawing.suptitle(f"Few edits at the bottom, few calls to the left, valid if large (from {source})", fontsize=8)
-    return [Drawn("pareto", drawing, " ".join((CAPTION, *said)), missing=tuple(missing))]
+    style.legend_below(drawing, _handles(rows), 4)
+    figure.heading(drawing, "Few edits at the bottom, few calls to the left, valid if large", results)
+    missing = missing or figure.absent(rows, drawn)
+    return [Drawn("pareto", drawing, figure.caption(CAPTION, *said), missing=tuple(missing))]
 
 
-def positions(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows shown: GED on success, Correctness, calls to explain and calls with a graph's share of fitting."""
-    means = table.pivot(index=["method", "variant"], columns="metric", values="mean")
+def positions(table: pd.DataFrame, rows: Sequence[Row]) -> pd.DataFrame:
+    """GED on success, Correctness, calls to explain and calls with a graph's share of fitting, of the rows stored."""
+    means = table.pivot(index=["method", "variant"], columns="metric", values="mean").reindex(columns=NEEDED)
     graphs = table[table["metric"] == "correctness"].set_index(["method", "variant"])
-    if not set(means.columns) >= NEEDED:
-        means = means.reindex(columns=sorted(NEEDED))
-    rows = means.assign(explain=means["explain_calls"])
-    rows["all"] = rows["explain"] + rows["fit_calls"] * graphs["folds"] / graphs["n"]
-    rows = rows.dropna(subset=["ged_on_success", "correctness", "explain", "all"])
-    return rows.loc[[row for row in SHOWN if row in rows.index]]
+    at = means.assign(explain=means["explain_calls"])
+    at["all"] = at["explain"] + at["fit_calls"] * graphs["folds"] / graphs["n"]
+    at = at.dropna(subset=["ged_on_success", "correctness", "explain", "all"])
+    return at.loc[[row for row in rows if row in at.index]]
 
 
 def undominated(costs: ArrayLike) -> np.ndarray:
@@ -78,16 +75,16 @@ def undominated(costs: ArrayLike) -> np.ndarray:
     return np.asarray(~(no_worse & better).any(0))
 
 
-def _panel(axis: Axes, rows: pd.DataFrame, cost: str, title: str) -> str:
-    """Draw the marks; say who is on the front."""
-    for row, at in rows.iterrows():
-        look = SHOWN[row]
+def _panel(axis: Axes, at: pd.DataFrame, cost: str) -> str:
+    """Draw the marks and the front; return who is on it."""
+    for row, values in at.iterrows():
+        look = style.look(row)
         stroke = look.marker in "x+_12"  # marks that are lines and have no edge of their own
         axis.scatter(
-            at[cost], at["ged_on_success"], s=_area(at["correctness"]), c=look.colour, marker=look.marker, alpha=0.85,
-            edgecolors=None if stroke else "white", linewidths=1.5 if stroke else 0.3, zorder=3,
+            values[cost], values["ged_on_success"], s=_area(values["correctness"]), c=look.colour, marker=look.marker,
+            alpha=0.85, edgecolors=None if stroke else "white", linewidths=1.5 if stroke else 0.3, zorder=3,
         )  # fmt: skip
-    black_box = rows.drop(index=[OPTIMUM], errors="ignore")
+    black_box = at.drop(index=[OPTIMUM], errors="ignore")
     if black_box.empty:
         return ""
     costs = np.column_stack((black_box[[cost, "ged_on_success"]], 1 - black_box["correctness"]))
@@ -95,22 +92,17 @@ def _panel(axis: Axes, rows: pd.DataFrame, cost: str, title: str) -> str:
     axis.scatter(
         front[cost], front["ged_on_success"], s=130, facecolors="none", edgecolors=style.RED, linewidths=1, zorder=2
     )
-    return f"{title}, {COSTS[cost]}: on the front are {'; '.join(SHOWN[row].label for row in front.index)}."
+    return "; ".join(style.look(row).label for row in front.index)
 
 
 def _area(correctness: float) -> float:
     return 4 + 46 * correctness
 
 
-def _handles() -> list[Line2D]:
-    marks = [
-        Line2D([], [], ls="", color=look.colour, marker=look.marker, ms=5, label=look.label) for look in SHOWN.values()
-    ]
-    ring = Line2D([], [], ls="", marker="o", mfc="none", mec=style.RED, ms=9, label="on the Pareto front")
-    sizes = [
-        Line2D([], [], ls="", color=style.GREY, marker="o", ms=_area(size) ** 0.5, label=f"Correctness {size:g}")
-        for size in SIZES
-    ]
+def _handles(rows: Sequence[Row]) -> list[Line2D]:
+    marks = [style.handle(look.label, look.colour, marker=look.marker, ms=5) for look in map(style.look, rows)]
+    ring = style.handle("on the Pareto front", style.RED, marker="o", mfc="none", ms=9)
+    sizes = [style.handle(f"Correctness {size:g}", style.GREY, marker="o", ms=_area(size) ** 0.5) for size in SIZES]
     return [*marks, ring, *sizes]
 
 

@@ -8,21 +8,20 @@ Correctness is the share of that other class. Drawn from `table1.csv`, beside wh
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
+from collections.abc import Sequence
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from benchmarks.registry.methods import Row
+from benchmarks.registry.tasks import TaskEntry
+from benchmarks.results.reader import Results
 from figures import figure, style
 from figures.figure import Drawn
-from figures.results import Results
 
-TITLES = {"tree-cycles": "Tree-Cycles (28 nodes)", "asd": "ASD (116 brain regions)"}
-CLASSES = {"tree-cycles": ("trees", "cyclic graphs"), "asd": ("typically developed", "autistic")}
 COLOURS = (style.BLUE, style.ORANGE)  # of class 0 and class 1
-NOT_DEFINED = {"asd": {("meg", "released")}}  # the paper's ×
-VARIANTS = ("released", "faithful", "beyond", "control", "search")
-ORDER = [row for variant in VARIANTS for row in style.ROWS if row[1] == variant]
+VARIANTS = ("released", "faithful", "beyond", "control", "search")  # from top to bottom; a user's own come last
 ONE_WAY = 0.9  # a difference between the classes that is called a collapse in the caption
 CAPTION = (
     "Correctness per class that the oracle predicts for the input (dots with 95 % intervals, joined by a line), over "
@@ -35,36 +34,36 @@ CAPTION = (
 
 def draw(results: Results) -> list[Drawn]:
     """Draw Correctness per predicted class, from a stored Table 1."""
-    table, paper = results.table("table1"), results.paper("table1")
-    drawing, axes = plt.subplots(1, 2, figsize=(style.PAGE, 5.4), sharey=True)
-    missing, said = ([] if table is not None else ["table1.csv"]), []
-    for axis, (dataset, title) in zip(axes, TITLES.items(), strict=True):
-        for prior in printed_distribution(results.paper("datasets"), dataset):
-            axis.axvline(prior, color=style.RED, ls=":", lw=0.9, zorder=1)
-        if table is not None:
-            own = table[table["dataset"] == dataset]
-            absent = [
-                style.ROWS[row].label for row in ORDER if row not in _stored(own) | NOT_DEFINED.get(dataset, set())
-            ]
-            missing += [f"{title}: {', '.join(absent)}"] if absent else []
-            said += [_panel(axis, own, dataset)]
-        _printed(axis, paper[(paper["dataset"] == dataset) & (paper["metric"] == "correctness")])
-        names = CLASSES[dataset]
-        axis.set(xlim=(-0.04, 1.04), xlabel=f"Correctness\n(class 0: {names[0]}, class 1: {names[1]})", title=title)
-        for y in range(1, len(ORDER)):
-            if ORDER[y][1] != ORDER[y - 1][1]:
+    table, missing = figure.table_of(results, "table1", figure.TABLE1)
+    tasks, rows = figure.tasks_in(table), sorted(figure.rows_in(table), key=_group)
+    drawing, (axes,) = figure.panels(tasks, 1, 5.4, sharey=True)
+    drawn, said = {}, []
+    for axis, task in zip(axes, tasks, strict=True):
+        own = table[table["dataset"] == task.name]
+        drawn[task.name] = _stored(own)
+        one_way = _panel(axis, own, task, rows)
+        said += [f"{task.title}: one way go {'; '.join(one_way)}."] if one_way else []
+        _printed(axis, results, task, rows)
+        names = f"class 0: {task.class_name(0)}, class 1: {task.class_name(1)}"
+        axis.set(xlim=(-0.04, 1.04), xlabel=f"Correctness\n({names})")
+        for y in range(1, len(rows)):
+            if _group(rows[y]) != _group(rows[y - 1]):
                 axis.axhline(y - 0.5, color=style.GREY, lw=0.5, zorder=1)
-    _rows(axes[0])
-    drawing.legend(handles=_handles(), loc="outside lower center", ncols=3, fontsize=6.5)
-    source = ", ".join(results.sources) or "no file"
-    drawing.suptitle(f"One way or both ways? Correctness per predicted class (from {source})", fontsize=8)
-    return [Drawn("per_class", drawing, " ".join((CAPTION, *said)), missing=tuple(missing))]
+    style.row_names(axes[0], rows)
+    style.legend_below(drawing, _handles(), 3)
+    figure.heading(drawing, "One way or both ways? Correctness per predicted class", results)
+    missing = missing or figure.absent(rows, drawn)
+    return [Drawn("per_class", drawing, figure.caption(CAPTION, *said), missing=tuple(missing))]
+
+
+def _group(row: Row) -> int:
+    return VARIANTS.index(row[1]) if row[1] in VARIANTS else len(VARIANTS)
 
 
 def printed_distribution(datasets: pd.DataFrame, dataset: str) -> list[float]:
-    """The class distribution of the paper's data-set table, e.g. "0.504 : 0.496"."""
-    value = datasets.set_index("statistic").loc["Class distribution", dataset]
-    return [float(share) for share in str(value).split(":")]
+    """The class distribution of the paper's data-set table, e.g. "0.504 : 0.496"; empty for others than the paper's."""
+    printed = datasets.set_index("statistic").loc["Class distribution"]
+    return [float(share) for share in str(printed[dataset]).split(":")] if dataset in printed else []
 
 
 def shares(table: pd.DataFrame) -> list[float]:
@@ -73,59 +72,53 @@ def shares(table: pd.DataFrame) -> list[float]:
     return [float(counts[f"correctness_class_{c}"] / counts["correctness"]) for c in (0, 1)]
 
 
-def _stored(table: pd.DataFrame) -> set[tuple[str, str]]:
-    rows = table[table["metric"] == "correctness_class_1"]
-    return set(zip(rows["method"], rows["variant"], strict=True))
+def _stored(table: pd.DataFrame) -> set[Row]:
+    of_class = [
+        table[table["metric"] == metric].set_index(["method", "variant"]).index
+        for metric in ("correctness_class_0", "correctness_class_1")
+    ]
+    return set(of_class[0]) & set(of_class[1])
 
 
-def _panel(axis: Axes, table: pd.DataFrame, dataset: str) -> str:
-    """Draw the rows that are stored and the shares of the classes; say which rows go one way."""
+def _panel(axis: Axes, table: pd.DataFrame, task: TaskEntry, rows: Sequence[Row]) -> list[str]:
+    """Draw the rows that are stored and the shares of the classes; return the names of those that go one way."""
     stored, one_way = _stored(table), []
     for share, colour in zip(shares(table), COLOURS, strict=True) if stored else ():
         axis.axvline(share, color=colour, ls="--", lw=0.9, zorder=1)
-    for y, row in enumerate(ORDER):
-        lines = table[(table["method"] == row[0]) & (table["variant"] == row[1])].set_index("metric")
+    for y, row in enumerate(rows):
         if row not in stored:
-            word = "not defined here" if row in NOT_DEFINED.get(dataset, ()) else "missing"
+            word = "not defined here" if style.look(row).unsupported(task.name) else "missing"
             axis.text(0.02, y, word, va="center", fontsize=6, color=style.GREY)
             continue
-        classes = [lines.loc[f"correctness_class_{c}"] for c in (0, 1)]
+        metrics = table[(table["method"] == row[0]) & (table["variant"] == row[1])].set_index("metric")
+        classes = [metrics.loc[f"correctness_class_{c}"] for c in (0, 1)]
         axis.plot([at["mean"] for at in classes], [y, y], color=style.GREY, lw=1, zorder=2)
         for at, colour, shift in zip(classes, COLOURS, (-0.12, 0.12), strict=True):
             axis.hlines(y + shift, at["ci_low"], at["ci_high"], color=colour, lw=0.8, zorder=3)
             axis.plot(at["mean"], y + shift, "o", color=colour, ms=4, zorder=3)
-        axis.plot(lines.loc["correctness", "mean"], y, "|", color="black", ms=9, mew=1.4, zorder=4)
+        axis.plot(metrics.loc["correctness", "mean"], y, "|", color="black", ms=9, mew=1.4, zorder=4)
         if abs(classes[0]["mean"] - classes[1]["mean"]) >= ONE_WAY:
-            one_way.append(style.ROWS[row].label)
-    return f"{TITLES[dataset]}: one way go {'; '.join(one_way)}." if one_way else ""
+            one_way.append(style.look(row).label)
+    return one_way
 
 
-def _printed(axis: Axes, paper: pd.DataFrame) -> None:
-    for method, value in zip(paper["method"], pd.to_numeric(paper["value"], errors="coerce"), strict=True):
-        if pd.notna(value):
-            axis.plot(value, ORDER.index((method, "released")), "o", mfc="none", mec=style.RED, ms=7, zorder=5)
-
-
-def _rows(axis: Axes) -> None:
-    axis.set_yticks(range(len(ORDER)), [style.ROWS[row].label for row in ORDER], fontsize=6.5)
-    axis.set_ylim(len(ORDER) - 0.4, -0.6)
+def _printed(axis: Axes, results: Results, task: TaskEntry, rows: Sequence[Row]) -> None:
+    """What the paper prints: a ring per method, and the class distribution as dotted lines."""
+    for share in printed_distribution(results.paper("datasets"), task.name):
+        axis.axvline(share, color=style.RED, ls=":", lw=0.9, zorder=1)
+    paper = results.paper("table1")
+    own = paper[(paper["dataset"] == task.name) & (paper["metric"] == "correctness")]
+    for method, value in zip(own["method"], pd.to_numeric(own["value"], errors="coerce"), strict=True):
+        axis.plot(value, rows.index((method, "released")), "o", mfc="none", mec=style.RED, ms=7, zorder=5)
 
 
 def _handles() -> list[Line2D]:
-    of_class = [
-        Line2D([], [], marker="o", ls="", color=colour, ms=4, label=f"graphs of class {c}")
-        for c, colour in enumerate(COLOURS)
-    ]
-    share = [
-        Line2D([], [], ls="--", lw=0.9, color=colour, label=f"share of class {c} (oracle)")
-        for c, colour in enumerate(COLOURS)
-    ]
     return [
-        *of_class,
-        Line2D([], [], marker="|", ls="", color="black", ms=9, mew=1.4, label="all graphs: Correctness"),
-        Line2D([], [], marker="o", ls="", mfc="none", mec=style.RED, ms=7, label="printed in the paper's Table 1"),
-        *share,
-        Line2D([], [], ls=":", lw=0.9, color=style.RED, label="class distribution as printed"),
+        *(style.handle(f"graphs of class {c}", COLOURS[c], marker="o", ms=4) for c in (0, 1)),
+        style.handle("all graphs: Correctness", "black", marker="|", ms=9, mew=1.4),
+        style.handle("printed in the paper's Table 1", style.RED, marker="o", mfc="none", ms=7),
+        *(style.handle(f"share of class {c} (oracle)", COLOURS[c], "--", lw=0.9) for c in (0, 1)),
+        style.handle("class distribution as printed", style.RED, ":", lw=0.9),
     ]
 
 

@@ -24,23 +24,20 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.transforms import Bbox, ScaledTranslation, Transform
 
-from figures import figure as drawing
-from figures import style
-from figures.figure import Drawn
-from figures.results import Results, edited, shown
+from benchmarks.registry import methods
+from benchmarks.registry.tasks import TaskEntry
+from benchmarks.results.cell import FOLDS
+from benchmarks.results.reader import Results, edited
+from figures import figure, style
+from figures.figure import VARIANTS, Drawn
 
 NEITHER, KEPT, REMOVED, ADDED, LINE = range(5)  # what a pixel says; LINE is between blocks and where no graph is
-FOLDS = 10
-METHODS = ("cf2", "clear", "g-countergan", "meg", "rsgg-ce")
-VARIANTS = {"released": "as the published comparison ran it", "faithful": "as its own paper defines it"}
-DATASETS = {"tree-cycles": "Tree-Cycles", "asd": "ASD"}
-PLACE = {"tree-cycles": "Appendix, pictogram of Tree-Cycles", "asd": "Appendix, pictogram of ASD"}
-PALETTES = {  # colours of NEITHER, KEPT, REMOVED, ADDED, LINE
-    "": ("white", "black", "#E00000", "#00A000", "#CCCCCC"),
-    "_safe": ("white", "black", style.RED, style.SKY, "#CCCCCC"),
+METHODS = sorted(methods.PAPER)
+PALETTES = {  # colours of NEITHER, KEPT, REMOVED, ADDED, LINE, and what the caption calls the edits
+    "": (("white", "black", style.REMOVED, style.ADDED, "#CCCCCC"), "red are removed and green"),
+    "_safe": (("white", "black", style.RED, style.SKY, "#CCCCCC"), "vermilion are removed and light blue"),
 }
-IN_COLOURS = {"": "red are removed and green", "_safe": "vermilion are removed and light blue"}
-UNDEFINED = {("asd", "meg", "released"): "As released, MEG is not defined on ASD\n(the paper prints ×)"}
+LEGEND = {KEPT: "kept", REMOVED: "removed", ADDED: "added", NEITHER: "no edge, or (all white) no valid counterfactual"}
 
 Inputs = Mapping[int, np.ndarray]
 
@@ -61,12 +58,13 @@ def block(adjacency: np.ndarray, edits: object) -> np.ndarray:
 
 
 def mosaic(rows: Sequence[Sequence[np.ndarray]]) -> np.ndarray:
-    """Square blocks of one size in rows, with lines of one pixel between and around them; shorter rows end in LINE."""
-    n, columns = len(rows[0][0]), max(map(len, rows))
+    """Square blocks in rows, with lines of one pixel between and around them; LINE too where there is no graph."""
+    n, columns = max(len(codes) for row in rows for codes in row), max(map(len, rows))
     image = np.full((len(rows) * (n + 1) + 1, columns * (n + 1) + 1), LINE, dtype=np.uint8)
     for i, row in enumerate(rows):
         for j, codes in enumerate(row):
-            image[i * (n + 1) + 1 : (i + 1) * (n + 1), j * (n + 1) + 1 : (j + 1) * (n + 1)] = codes
+            top, left = i * (n + 1) + 1, j * (n + 1) + 1
+            image[top : top + len(codes), left : left + len(codes)] = codes
     return image
 
 
@@ -96,22 +94,23 @@ class Panel:
     def valid(self) -> pd.DataFrame:
         return self.ledger[is_valid(self.ledger)]
 
+    @property
+    def folds(self) -> list[int]:
+        return sorted(self.ledger["fold"].unique())
+
+    @property
+    def n_nodes(self) -> int:
+        """Of the largest graph."""
+        return (len(self.image) - 1) // len(self.folds) - 1
+
     @cached_property
-    def counts(self) -> dict[int, float]:
-        """Edges kept, removed and added per valid counterfactual."""
+    def words(self) -> tuple[str, str]:
+        """How many counterfactuals are valid, and their means of edges removed, added and kept."""
         found = [block(self.inputs[int(row.instance)], row.edits) for row in self.valid.itertuples()]
-        totals = {code: sum(int(np.triu(one == code).sum()) for one in found) for code in (KEPT, REMOVED, ADDED)}
-        return {code: total / max(1, len(found)) for code, total in totals.items()}
-
-    @property
-    def success(self) -> str:
-        return f"{len(self.valid)} of {len(self.ledger)} valid"
-
-    @property
-    def means(self) -> str:
-        means = (self.counts[code] for code in (REMOVED, ADDED, KEPT))
+        totals = [sum(int(np.triu(one == code).sum()) for one in found) for code in (REMOVED, ADDED, KEPT)]
+        means = [total / max(1, len(found)) for total in totals]
         removed, added, kept = (f"{mean:.0f}" if mean >= 100 else f"{mean:.1f}" for mean in means)
-        return f"mean {removed} removed, {added} added, {kept} kept"
+        return f"{len(found)} of {len(self.ledger)} valid", f"mean {removed} removed, {added} added, {kept} kept"
 
 
 # -- Pages ---------------------------------------------------------------------------------------------------------
@@ -132,12 +131,12 @@ class Page:
     def __post_init__(self) -> None:
         size = (self.width / self.dots_per_inch, self.height / self.dots_per_inch)
         self.figure: Figure = plt.figure(figsize=size, dpi=self.dots_per_inch)
-        self.figure.set_layout_engine("none")  # places are given; told at birth, saving would forget it
+        self.figure.set_layout_engine("none")  # places are given; as an argument of plt.figure, saving would forget it
 
-    def image(self, codes: np.ndarray, left: int, top: int, scale: int) -> Axes:
-        """Codes with `scale` dots per pixel; embedded as they are, neither smoothed nor resampled."""
+    def image(self, codes: np.ndarray, left: int, top: int, scale: int, folds: Sequence[int] = ()) -> None:
+        """Codes with `scale` dots per pixel, not smoothed or resampled; rows of blocks are numbered by `folds`."""
         height, width = codes.shape[0] * scale, codes.shape[1] * scale
-        axes = self.figure.add_axes((0, 0, 1, 1))
+        axes: Axes = self.figure.add_axes((0, 0, 1, 1))
 
         def place(_: object, renderer: object) -> Bbox:
             across, down = self.figure.get_size_inches() * self.dots_per_inch
@@ -146,15 +145,12 @@ class Page:
         axes.set_axes_locator(place)
         colours = ListedColormap(list(self.colours))
         axes.imshow(codes, cmap=colours, vmin=0, vmax=LINE, interpolation="none", aspect="auto")
-        axes.set(xticks=[], yticks=[])
+        step = codes.shape[0] // max(1, len(folds))
+        axes.set_xticks([])
+        axes.set_yticks([(i + 0.5) * step for i in range(len(folds))], [str(fold) for fold in folds], fontsize=6)
+        axes.tick_params(axis="y", length=0, pad=2)
         axes.grid(False)
         axes.spines[:].set_visible(False)
-        return axes
-
-    def folds(self, axes: Axes, n: int, folds: Sequence[int]) -> None:
-        """Number the rows of blocks."""
-        axes.set_yticks([(i + 0.5) * (n + 1) for i in range(len(folds))], [str(fold) for fold in folds], fontsize=6)
-        axes.tick_params(axis="y", length=0, pad=2)
 
     def text(self, left: float, top: float, text: str, size: float = 7, **how: Any) -> None:
         """Text whose upper left corner is here."""
@@ -176,139 +172,141 @@ class Page:
             bbox_to_anchor=(0, 1), bbox_transform=self._from_corner(left, top), handlelength=1.2, columnspacing=1.2,
         )  # fmt: skip
 
+    def last_lines(self, left: float, top: float, columns: int, source: str) -> None:
+        self.legend(LEGEND | {LINE: "no graph"} if columns > len(LEGEND) else LEGEND, left, top, columns)
+        words = f"Rows: folds 0 to 9. Columns: test graphs of the fold. Drawn from {source}."
+        self.text(left, top + 0.12 * self.dots_per_inch, words, 6, color=style.GREY)
 
-LEGEND = {KEPT: "kept", REMOVED: "removed", ADDED: "added", NEITHER: "no edge, or (all white) no valid counterfactual"}
-FOLD_AXIS = "Rows: folds 0 to 9. Columns: test graphs of the fold."
+
+Panels = Mapping[str, Panel | str]  # by the method's label; a text says why there is nothing to show
+ACROSS = 1375  # dots from one panel to the next where three stand beside each other
 
 
-def tree_cycles_page(panels: Mapping[str, Panel | str], colours: Sequence[str], heading: str, source: str) -> Figure:
-    """The methods below each other, two dots per pixel."""
-    dpi, scale, left, step = 450, 2, 130, 690
-    page = Page(round(style.PAGE * dpi), 130 + step * len(panels) + 150, dpi, colours)
+def images(panels: Panels) -> list[np.ndarray]:
+    return [panel.image for panel in panels.values() if isinstance(panel, Panel)]
+
+
+def fit_beside(panels: Panels) -> bool:
+    """Few graphs per fold: three methods fit beside each other, at one dot per pixel."""
+    return bool(images(panels)) and all(image.shape[1] < ACROSS for image in images(panels))
+
+
+def stacked_page(panels: Panels, colours: Sequence[str], heading: str, source: str) -> Figure:
+    """The methods below each other, as large as the page is wide: two dots per pixel on Tree-Cycles."""
+    dpi, left, right = 450, 130, 20
+    width, height = (max((image.shape[side] for image in images(panels)), default=291) for side in (1, 0))
+    scale = max(1, round(style.PAGE * dpi - left - right) // width)
+    step = height * scale + 108
+    page = Page(max(round(style.PAGE * dpi), width * scale + left + right), 280 + step * len(panels), dpi, colours)
     page.text(left, 30, heading, 8)
     for i, (label, panel) in enumerate(panels.items()):
         top = 120 + i * step
         if isinstance(panel, str):
             page.text(left, top, f"{label}: {panel}")
             continue
-        page.text(left, top, f"{label}: {panel.success}; {panel.means}")
-        axes = page.image(panel.image, left, top + 60, scale)
-        page.folds(axes, _nodes(panel), sorted(panel.ledger["fold"].unique()))
-    bottom = 120 + step * len(panels)
-    page.legend(LEGEND, left, bottom, 4)
-    page.text(left, bottom + 55, f"{FOLD_AXIS} {source}", 6, color=style.GREY)
+        page.text(left, top, f"{label}: {'; '.join(panel.words)}")
+        page.image(panel.image, left, top + 60, scale, panel.folds)
+    page.last_lines(left, 120 + step * len(panels), 4, source)
     return page.figure
 
 
-def asd_page(panels: Mapping[str, Panel | str], colours: Sequence[str], heading: str, source: str) -> Figure:
-    """Three methods beside each other, one dot per pixel; in the last place some blocks of RSGG-CE, enlarged."""
-    dpi, left, across, down = 600, 75, 1375, 1330
-    page = Page(round(style.PAGE * dpi), 160 + 2 * down + 180, dpi, colours)
+def beside_page(panels: Panels, colours: Sequence[str], heading: str, source: str) -> Figure:
+    """Three methods beside each other, one dot per pixel on ASD; in the last place blocks of RSGG-CE, enlarged."""
+    dpi, left = 600, 75
+    shapes = [image.shape for image in images(panels)]
+    scale = max(1, (ACROSS - left) // max(width for _, width in shapes))
+    down = max(height for height, _ in shapes) * scale + 159
+    page = Page(round(style.PAGE * dpi), 340 + 2 * down, dpi, colours)
     page.text(left, 30, f"(a) {heading}", 8)
     for i, (label, panel) in enumerate(panels.items()):
-        x, y = left + i % 3 * across, 130 + i // 3 * down
-        page.text(x, y, label if isinstance(panel, str) else f"{label}: {panel.success};\n{panel.means}", 6.2)
+        x, y = left + i % 3 * ACROSS, 130 + i // 3 * down
         if isinstance(panel, str):
+            page.text(x, y, label, 6.2)
             page.text(x, y + 300, panel)
             continue
-        axes = page.image(panel.image, x, y + 130, 1)
-        page.folds(axes, _nodes(panel), sorted(panel.ledger["fold"].unique()))
-    rsgg_ce = panels[style.METHODS["rsgg-ce"].label]
+        page.text(x, y, f"{label}: " + ";\n".join(panel.words), 6.2)
+        page.image(panel.image, x, y + 130, scale, panel.folds)
+    rsgg_ce = list(panels.values())[METHODS.index("rsgg-ce")]
     if isinstance(rsgg_ce, Panel):
-        _enlarged(page, rsgg_ce, left + 2 * across, 130 + down)
-    bottom = 130 + 2 * down
-    page.legend(LEGEND | {LINE: "no graph"}, left, bottom, 5)
-    page.text(left, bottom + 75, f"{FOLD_AXIS} {source}", 6, color=style.GREY)
+        _enlarged(page, rsgg_ce, left + 2 * ACROSS, 130 + down)
+    page.last_lines(left, 130 + 2 * down, 5, source)
     return page.figure
 
 
 def _enlarged(page: Page, panel: Panel, x: int, y: int) -> None:
     """(b) the first five graphs of the first two folds, (c) the counterfactual of median GED."""
-    n, folds = _nodes(panel), sorted(panel.ledger["fold"].unique())[:2]
-    page.text(x, y, f"(b) RSGG-CE: first graphs of folds {' and '.join(map(str, folds))}", 6.5)
-    page.image(panel.image[: 2 * (n + 1) + 1, : 5 * (n + 1) + 1], x, y + 70, 2)
+    side, folds = panel.n_nodes + 1, panel.folds[:2]
+    page.text(x, y, f"(b) {panel.label}: first graphs of folds {' and '.join(map(str, folds))}", 6.5)
+    few = panel.image[: 2 * side + 1, : 5 * side + 1]
+    scale = max(1, 1180 // few.shape[1])
+    page.image(few, x, y + 70, scale)
     if len(panel.valid):
         ranked = panel.valid.sort_values(["ged", "instance"], kind="stable")
-        row = ranked.iloc[len(ranked) // 2]
-        page.image(mosaic([[block(panel.inputs[int(row["instance"])], row["edits"])]]), x, y + 580, 6)
-        words = (
-            f"(c) RSGG-CE:\ngraph {row['instance']},\nfold {row['fold']},\n"
-            f"GED {len(row['edits'])},\nthe median\nof the valid"
-        )
-        page.text(x + 118 * 6 + 40, y + 580, words, 6.5, linespacing=1.4)
-
-
-def _nodes(panel: Panel) -> int:
-    return len(next(iter(panel.inputs.values())))
+        row, top = ranked.iloc[len(ranked) // 2], y + 110 + few.shape[0] * scale
+        one = mosaic([[block(panel.inputs[int(row["instance"])], row["edits"])]])
+        scale = max(1, 710 // len(one))
+        page.image(one, x, top, scale)
+        about = f"graph {row['instance']},\nfold {row['fold']},\nGED {len(row['edits'])},\nthe median\nof the valid"
+        page.text(x + len(one) * scale + 40, top, f"(c) {panel.label}:\n{about}", 6.5, linespacing=1.4)
 
 
 # -- The figures ---------------------------------------------------------------------------------------------------
 
 
 def draw(results: Results) -> list[Drawn]:
-    """One pixel per node pair: what every method kept, removed and added on Tree-Cycles and on ASD."""
-    return [
-        drawn for dataset in DATASETS for variant in VARIANTS for drawn in _drawn(results, dataset, variant)
-    ]  # fmt: skip
+    """One pixel per node pair: what every method kept, removed and added on each data set."""
+    tasks = figure.tasks_stored(results)
+    return [drawn for task in tasks for variant in VARIANTS for drawn in _drawn(results, task, variant)]
 
 
-def _drawn(results: Results, dataset: str, variant: str) -> list[Drawn]:
-    panels, missing = _panels(results, dataset, variant)
-    present = [panel for panel in panels.values() if isinstance(panel, Panel)]
-    heading = f"{DATASETS[dataset]}: each method {VARIANTS[variant]}"
-    source = source_of(results, dataset, f"*.{variant}")
-    page = asd_page if dataset == "asd" else tree_cycles_page
-    name = f"pictograms_{dataset}_{variant}"
+def _drawn(results: Results, task: TaskEntry, variant: str) -> list[Drawn]:
+    panels, missing = _panels(results, task, variant)
+    beside = fit_beside(panels)
+    page, heading = beside_page if beside else stacked_page, f"{task.label}: each method {VARIANTS[variant]}"
+    source = figure.read_from(results.used)
+    place = (
+        f"Appendix, pictogram of {task.label}" if variant == "released" and task.name in ("tree-cycles", "asd") else ""
+    )
     return [
         Drawn(
-            name + suffix,
+            f"pictograms_{task.name}_{variant}{suffix}",
             page(panels, colours, heading, source),
-            _caption(present, dataset, variant, suffix),
-            PLACE[dataset] if variant == "released" else "",
+            _caption(panels, task, variant, in_colours, beside),
+            place,
             tuple(missing),
         )
-        for suffix, colours in PALETTES.items()
+        for suffix, (colours, in_colours) in PALETTES.items()
     ]
 
 
-def _panels(results: Results, dataset: str, variant: str) -> tuple[dict[str, Panel | str], list[str]]:
+def _panels(results: Results, task: TaskEntry, variant: str) -> tuple[dict[str, Panel | str], list[str]]:
     """What is to be shown of each method, or why there is nothing; and what is missing."""
-    inputs, panels, missing = results.inputs(dataset), {}, []
-    for method in METHODS:
-        label = style.METHODS[method].label
-        rows = results.ledger(dataset, method, variant)
+    inputs, panels, missing = results.inputs(task.name), {}, []
+    for look in (style.look((method, variant)) for method in METHODS):
+        rows = results.ledger(task.name, *look.row)
         rows = rows[rows["instance"].isin(list(inputs))] if len(rows) else rows
-        panel: Panel | str = Panel(label, inputs, rows)
-        if (dataset, method, variant) in UNDEFINED:
-            panel = UNDEFINED[dataset, method, variant]
+        panel: Panel | str = Panel(look.label, inputs, rows)
+        if rows.empty and look.unsupported(task.name):
+            panel = f"not defined on {task.label}"
         elif rows.empty:
             panel = "no stored results"
-            missing.append(f"{label} ({variant}) on {DATASETS[dataset]}")
+            missing.append(f"{look.label} on {task.label}")
         elif rows["fold"].nunique() < FOLDS:
-            missing.append(f"{FOLDS - rows['fold'].nunique()} folds of {label} ({variant}) on {DATASETS[dataset]}")
-        panels[label] = panel
+            missing.append(f"{FOLDS - rows['fold'].nunique()} folds of {look.label} on {task.label}")
+        panels[look.label] = panel
     return panels, missing
 
 
-def source_of(results: Results, dataset: str, rows: str) -> str:
-    """From which files a picture was drawn, in a few words."""
-    folders = {shown(path.parent) for path in results.used if path.name.startswith(f"{dataset}.")}
-    return f"Drawn from {' and '.join(sorted(folders))}/{dataset}.{rows}.parquet." if folders else "Nothing is stored."
-
-
-def _caption(panels: Sequence[Panel], dataset: str, variant: str, suffix: str) -> str:
-    seen = "; ".join(f"{panel.label} {panel.success}, {panel.means}" for panel in panels)
-    enlarged = (
-        " (b) enlarges the first graphs of two folds of RSGG-CE, (c) its valid counterfactual of median GED."
-        if dataset == "asd"
-        else ""
-    )
+def _caption(panels: Panels, task: TaskEntry, variant: str, in_colours: str, beside: bool) -> str:
+    seen = [f"{panel.label} {', '.join(panel.words)}" for panel in panels.values() if isinstance(panel, Panel)]
+    enlarged = " (b) enlarges the first graphs of two folds of RSGG-CE, (c) its valid counterfactual of median GED."
     return (
-        f"All counterfactuals on {DATASETS[dataset]}, each method {VARIANTS[variant]}, ten folds (rows) by test graphs "
-        f"(columns), one pixel per entry of the adjacency matrix. Black edges are kept, {IN_COLOURS[suffix]} ones are "
-        f"added; blocks that are white all over have no valid counterfactual.{enlarged} Seen: {seen or 'nothing'}."
+        f"All counterfactuals on {task.label}, each method {VARIANTS[variant]}, ten folds (rows) by test graphs "
+        f"(columns), one pixel per entry of the adjacency matrix. Black edges are kept, {in_colours} ones are "
+        f"added; blocks that are white all over have no valid counterfactual.{enlarged if beside else ''} "
+        f"Seen: {'; '.join(seen) or 'nothing'}."
     )
 
 
 if __name__ == "__main__":
-    drawing.script("pictograms", draw)
+    figure.script("pictograms", draw)

@@ -10,6 +10,7 @@ additions, red ones removals, grey ones are kept; a self loop is a ring at its n
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
 import networkx as nx
@@ -17,23 +18,31 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Circle, Patch
+from matplotlib.patches import Circle
 
-from figures import figure as drawing
-from figures import style
-from figures.figure import Drawn
-from figures.pictograms import ADDED, KEPT, METHODS, NEITHER, REMOVED, UNDEFINED, VARIANTS, block, is_valid, source_of
-from figures.results import Results
+from benchmarks.registry.methods import Row
+from benchmarks.registry.tasks import ASD
+from benchmarks.results.reader import Results
+from figures import figure, style
+from figures.figure import VARIANTS, Drawn
+from figures.pictograms import ADDED, KEPT, METHODS, NEITHER, REMOVED, block, is_valid
 from rsgg.seeds import numpy_rng
 
-DATASET = "asd"
-CLASSES = ("typically developed", "autistic")  # 0 and 1, as the oracle has them
-COLOURS = {KEPT: "#8C8C8C", REMOVED: "#E00000", ADDED: "#00A000"}
+COLOURS = {KEPT: "#8C8C8C", REMOVED: style.REMOVED, ADDED: style.ADDED}
+NAMES = {KEPT: "kept", REMOVED: "removed (−)", ADDED: "added (+)"}
 LOOP = 0.07  # radius of a self loop, half the width of a panel being 1.1
 
-Ledgers = Mapping[tuple[str, str], pd.DataFrame]
+Ledgers = Mapping[Row, pd.DataFrame]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A graph to show: its class, its number, its adjacency matrix [n, n] and the places of its nodes [n, 2]."""
+
+    predicted: int
+    instance: int
+    adjacency: np.ndarray
+    where: np.ndarray
 
 
 def chosen(ledgers: Ledgers) -> dict[int, int]:
@@ -55,61 +64,46 @@ def places(adjacency: np.ndarray) -> np.ndarray:
 
 def draw(results: Results) -> list[Drawn]:
     """What each method makes of one ASD graph per class."""
-    variants = tuple(VARIANTS)
-    ledgers = {
-        (method, variant): results.ledger(DATASET, method, variant) for method in METHODS for variant in variants
-    }
-    inputs = results.inputs(DATASET)
-    graphs = {c: i for c, i in chosen(ledgers).items() if i in inputs}
-    layout = {i: places(inputs[i]) for i in graphs.values()}
-    return [_drawn(results, variant, ledgers, inputs, graphs, layout) for variant in variants]
+    rows = [(method, variant) for method in METHODS for variant in VARIANTS]
+    ledgers, inputs = {row: results.ledger(ASD.name, *row) for row in rows}, results.inputs(ASD.name)
+    graphs = [Shown(c, i, inputs[i], places(inputs[i])) for c, i in sorted(chosen(ledgers).items()) if i in inputs]
+    return [_drawn(results, variant, ledgers, graphs) for variant in VARIANTS]
 
 
-def _drawn(
-    results: Results,
-    variant: str,
-    ledgers: Ledgers,
-    inputs: Mapping[int, np.ndarray],
-    graphs: Mapping[int, int],
-    layout: Mapping[int, np.ndarray],
-) -> Drawn:
-    methods = [method for method in METHODS if (DATASET, method, variant) not in UNDEFINED]
-    missing = [f"{style.METHODS[m].label} ({variant}) on ASD" for m in methods if ledgers[m, variant].empty]
-    methods = [method for method in methods if len(ledgers[method, variant])]
-    columns = 1 + len(methods)
-    figure, axes = plt.subplots(2, columns, figsize=(style.PAGE, 1.3 + 2 * style.PAGE / columns), squeeze=False)
-    figure.set_layout_engine("constrained", w_pad=0.01, wspace=0, hspace=0.02)
+def _drawn(results: Results, variant: str, ledgers: Ledgers, graphs: list[Shown]) -> Drawn:
+    looks = [look for look in (style.look((method, variant)) for method in METHODS) if not look.unsupported(ASD.name)]
+    missing = [f"{look.label} on {ASD.label}" for look in looks if ledgers[look.row].empty]
+    looks = [look for look in looks if len(ledgers[look.row])]
+    columns = 1 + len(looks)
+    drawing, axes = plt.subplots(2, columns, figsize=(style.PAGE, 1.3 + 2 * style.PAGE / columns), squeeze=False)
+    drawing.set_layout_engine("constrained", w_pad=0.01, wspace=0, hspace=0.02)
     seen = []
-    for row, (c, instance) in zip(axes, sorted(graphs.items()), strict=False):
-        adjacency = inputs[instance]
-        edges(row[0], block(adjacency, []), layout[instance])
-        row[0].set_title(f"input\n{int(adjacency.sum()) // 2} edges", fontsize=6.5)
-        row[0].set_ylabel(f"{CLASSES[c]},\ngraph {instance}", fontsize=6.5)
-        for axis, method in zip(row[1:], methods, strict=True):
-            said = _counterfactual(axis, ledgers[method, variant], instance, adjacency, layout[instance])
-            axis.set_title(f"{style.METHODS[method].label}\n{said}", fontsize=6.5)
-            seen.append(f"{style.METHODS[method].label} on graph {instance} {said.replace(chr(10), ', ')}")
+    for row, graph in zip(axes, graphs, strict=False):
+        edges(row[0], block(graph.adjacency, []), graph.where)
+        row[0].set_title(f"input\n{int(graph.adjacency.sum()) // 2} edges", fontsize=6.5)
+        row[0].set_ylabel(f"{ASD.class_name(graph.predicted)},\ngraph {graph.instance}", fontsize=6.5)
+        for axis, look in zip(row[1:], looks, strict=True):
+            said = _counterfactual(axis, ledgers[look.row], graph)
+            axis.set_title(look.label.replace(", ", ",\n") + f"\n{said}", fontsize=6.5)
+            seen.append(f"{look.label} on graph {graph.instance} {said.replace(chr(10), ', ')}")
     for axis in axes.flat:
         axis.set(xticks=[], yticks=[], aspect="equal", xlim=(-1.12, 1.12), ylim=(-1.12, 1.12))
         axis.grid(False)
         axis.spines[:].set_visible(False)
-    names = {KEPT: "kept", REMOVED: "removed (−)", ADDED: "added (+)"}
-    handles: list[Line2D | Patch] = [Line2D([], [], color=COLOURS[code], label=label) for code, label in names.items()]
-    key(figure, handles)
-    figure.suptitle(
-        f"ASD, each method {VARIANTS[variant]}. {source_of(results, DATASET, f'*.{variant}')}", fontsize=6.5
-    )
-    return Drawn(f"qualitative_{variant}", figure, _caption(variant, seen), _place(variant), tuple(missing))
+    style.legend_below(drawing, [style.handle(label, COLOURS[code], "-") for code, label in NAMES.items()], 3)
+    figure.heading(drawing, f"{ASD.label}, each method {VARIANTS[variant]}", results)
+    place = "Section 5.3, qualitative comparison on ASD" if variant == "released" else ""
+    return Drawn(f"qualitative_{variant}", drawing, _caption(variant, seen), place, tuple(missing))
 
 
-def _counterfactual(axis: Axes, ledger: pd.DataFrame, instance: int, adjacency: np.ndarray, where: np.ndarray) -> str:
+def _counterfactual(axis: Axes, ledger: pd.DataFrame, graph: Shown) -> str:
     """Draw what a method made of a graph, valid or not; returns its numbers."""
-    rows = ledger[ledger["instance"] == instance]
+    rows = ledger[ledger["instance"] == graph.instance]
     if rows.empty or not rows["found"].iloc[0]:
-        edges(axis, block(adjacency, []), where)
+        edges(axis, block(graph.adjacency, []), graph.where)
         return "found nothing\n " if len(rows) else "not stored\n "
-    codes = block(adjacency, rows["edits"].iloc[0])
-    edges(axis, codes, where)
+    codes = block(graph.adjacency, rows["edits"].iloc[0])
+    edges(axis, codes, graph.where)
     removed, added = (int(np.triu(codes == code).sum()) for code in (REMOVED, ADDED))
     validity = "valid" if is_valid(rows).iloc[0] else "class unchanged"
     loops = int((codes.diagonal() == ADDED).sum())
@@ -138,16 +132,6 @@ def _lines(
     axis.add_collection(LineCollection(lines, colors=colours, linewidths=width, zorder=level))
 
 
-def key(figure: Figure, handles: list[Line2D | Patch]) -> None:
-    """A legend below the panels that leaves the last line to what is missing."""
-    figure.supxlabel(" \n ", fontsize=8)
-    figure.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 0.03), ncols=len(handles), borderpad=0)
-
-
-def _place(variant: str) -> str:
-    return "Section 5.3, qualitative comparison on ASD" if variant == "released" else ""
-
-
 def _caption(variant: str, seen: list[str]) -> str:
     return (
         f"Counterfactual candidates on ASD for one graph of each class, each method {VARIANTS[variant]}. The graphs "
@@ -158,4 +142,4 @@ def _caption(variant: str, seen: list[str]) -> str:
 
 
 if __name__ == "__main__":
-    drawing.script("qualitative", draw)
+    figure.script("qualitative", draw)

@@ -18,12 +18,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from benchmarks.registry.methods import Row
+from benchmarks.results.reader import Results
 from figures import figure, style
 from figures.figure import Drawn
-from figures.results import Results, shown
 
-Row = tuple[str, str]
-
+COLUMNS = "vary value method variant graphs quantity median low high note"
+GROWTH = "vary method variant quantity exponent ci_low ci_high"
 ROWS: tuple[Row, ...] = tuple((m, v) for m in ("rsgg-ce", "cf2") for v in ("faithful", "released"))
 VARIED = {"n_nodes": "nodes n", "n_instances": "instances m"}
 SYMBOL = {"n_nodes": "n", "n_instances": "m"}
@@ -49,23 +50,18 @@ ABOUT = {
 
 def draw(results: Results) -> list[Drawn]:
     """Draw runtime, training time and memory against n and the number of instances, from runtime.csv."""
-    table, growth = results.table("runtime"), results.table("runtime_growth")
-    if table is None:
-        table = pd.DataFrame(columns=["vary", "value", "method", "variant", "graphs", "quantity", "median", "note"])
-        absent = ["runtime.csv, which ./reproduce.sh runtime computes"]
-    else:
-        absent = gaps(table)
-    paths = [path for path in (results.path("runtime"), results.path("runtime_growth")) if path is not None]
-    sources = tuple(map(shown, paths))
-    print_ = f"Tree-Cycles, one thread.{_disturbed(table)}\nFrom {sources[0] if sources else 'no file'}."
-    drawn = []
+    (table, absent), (growth, _) = (
+        figure.table_of(results, name, columns, "runtime")
+        for name, columns in (("runtime", COLUMNS), ("runtime_growth", GROWTH))
+    )
+    absent, drawn = absent or gaps(table), []
     for name, paper, picture in (
         ("runtime", "Figure: Runtime at inference", _inference(table, growth)),
         ("runtime_fit_memory", "", _fit_and_memory(table)),
     ):
-        style.small_print(picture, print_)
-        words = " ".join([ABOUT[name], *(seen(growth) if name == "runtime" else ())]) + _disturbed(table)
-        drawn.append(Drawn(name, picture, words, paper, tuple(absent), sources))
+        figure.small_print(picture, f"Tree-Cycles, one thread.{_disturbed(table)}", [results.path("runtime")])
+        words = figure.caption(ABOUT[name], *(seen(growth) if name == "runtime" else ())) + _disturbed(table)
+        drawn.append(Drawn(name, picture, words, paper, tuple(absent)))
     return drawn
 
 
@@ -78,11 +74,12 @@ def of(table: pd.DataFrame, vary: str, row: Row, quantity: str) -> pd.DataFrame:
     return table[whose & (table["quantity"] == quantity)].sort_values("value")
 
 
-def _inference(table: pd.DataFrame, growth: pd.DataFrame | None) -> Figure:
+def _inference(table: pd.DataFrame, growth: pd.DataFrame) -> Figure:
     drawing, axes = plt.subplot_mosaic(
         [["n_nodes", "n_instances"], ["legend", "legend"]], figsize=(style.COLUMN, 3.3), height_ratios=(1, 0.55)
     )
-    for (vary, axis), letter in zip(((vary, axes[vary]) for vary in VARIED), "ab", strict=True):
+    for vary, letter in zip(VARIED, "ab", strict=True):
+        axis = axes[vary]
         _panel(axis, table, vary, "inference_seconds")
         _claim(axis, of(table, vary, ("rsgg-ce", "faithful"), "inference_seconds"), vary)
         axis.set_title(f"({letter}) against {VARIED[vary]}", fontsize=7, loc="left")
@@ -115,14 +112,13 @@ def _panel(axis: Axes, table: pd.DataFrame, vary: str, quantity: str) -> None:
         sizes = points.groupby("graphs") if quantity in GROWING and vary == "n_nodes" else [("", points)]
         for _, own in sizes:
             spread = [own["median"] - own["low"], own["high"] - own["median"]] if len(own) else None
-            axis.errorbar(own["value"], own["median"], yerr=spread, elinewidth=0.6, capsize=1.2, **style.curve(*row))
+            axis.errorbar(own["value"], own["median"], yerr=spread, elinewidth=0.6, capsize=1.2, **style.curve(row))
     axis.tick_params(labelsize=6, which="both")
     if values:
         axis.set(xscale="log", yscale="log")
         style.value_ticks(axis, sorted(values))
     else:
-        axis.set(xticks=[], yticks=[])
-        axis.text(0.5, 0.5, "not measured yet", ha="center", va="center", color=style.GREY, transform=axis.transAxes)
+        style.say(axis, "not measured yet")
 
 
 def _claim(axis: Axes, points: pd.DataFrame, vary: str) -> None:
@@ -144,29 +140,23 @@ def _same_height(axes: Sequence[Axes]) -> None:
 
 
 def _legend(axis: Axes, table: pd.DataFrame, exponents: Mapping[Row, str], *, claims: bool = False) -> None:
-    axis.axis("off")
     present = set(zip(table["method"], table["variant"], strict=True))
-    looks = [style.curve(*row) for row in ROWS if row in present]
-    labels = [f"{style.ROWS[row].label}{exponents.get(row, '')}" for row in ROWS if row in present]
-    if looks:
-        handles = [Line2D([], [], **{**look, "label": ""}) for look in looks]
-        if claims:
-            handles.append(Line2D([], [], **DOTTED))
-            labels.append("the paper on RSGG-CE: $n^1$ and $m^0$, linear and flat")
-        title = "growth exponents over the largest decade, 95 % intervals" if exponents else None
-        columns = 1 if exponents or claims else 2
-        legend = axis.legend(handles, labels, loc="center", fontsize=6, title=title, title_fontsize=6, ncols=columns)
-        legend.set_in_layout(False)
+    looks = {row: style.curve(row) for row in ROWS if row in present}
+    handles = [
+        Line2D([], [], **{**look, "label": f"{look['label']}{exponents.get(row, '')}"}) for row, look in looks.items()
+    ]
+    if handles and claims:
+        handles.append(Line2D([], [], **DOTTED, label="the paper on RSGG-CE: $n^1$ and $m^0$, linear and flat"))
+    title = "growth exponents over the largest decade, 95 % intervals" if exponents else None
+    style.legend_panel(axis, handles, title=title, title_fontsize=6, ncols=1 if exponents or claims else 2)
 
 
 # -- Words ---------------------------------------------------------------------------------------------------------
 
 
-def _exponents(growth: pd.DataFrame | None, quantity: str) -> dict[Row, str]:
+def _exponents(growth: pd.DataFrame, quantity: str) -> dict[Row, str]:
     """Per row: ": n^1.02 [0.95, 1.10], m^0.01 [-0.03, 0.05]"."""
     said: dict[Row, list[str]] = {}
-    if growth is None:
-        return {}
     for line in growth[growth["quantity"] == quantity].to_dict("records"):
         interval = "" if pd.isna(line["ci_low"]) else f" [{line['ci_low']:.2f}, {line['ci_high']:.2f}]"
         power = f"${SYMBOL[line['vary']]}^{{{line['exponent']:.2f}}}${interval}"
@@ -174,15 +164,13 @@ def _exponents(growth: pd.DataFrame | None, quantity: str) -> dict[Row, str]:
     return {row: ": " + ", ".join(parts) for row, parts in said.items()}
 
 
-def seen(growth: pd.DataFrame | None) -> list[str]:
+def seen(growth: pd.DataFrame) -> list[str]:
     """The fitted exponents of RSGG-CE beside the paper's, in words."""
-    if growth is None:
-        return []
     said = []
     for vary, (claimed, name) in CLAIMED.items():
         whose = (growth["vary"] == vary) & (growth["method"] == "rsgg-ce")
         for line in growth[whose & (growth["quantity"] == "inference_seconds")].to_dict("records"):
-            label = style.ROWS[line["method"], line["variant"]].label
+            label = style.look((line["method"], line["variant"])).label
             if pd.isna(line["ci_low"]):
                 fits = "; too few points for an interval"
             else:
@@ -212,9 +200,11 @@ def gaps(table: pd.DataFrame) -> list[str]:
         for row, own in values.items():
             lacking = sorted(common - own)
             what = f" at {', '.join(map(str, lacking))}" if own else ""
-            said += [f"{style.ROWS[row].label} against {VARIED[vary]}{what}"] * bool(lacking)
+            said += [f"{style.look(row).label} against {VARIED[vary]}{what}"] * bool(lacking)
     failed = table[table["quantity"] == "failed"]
-    return said + [f"{f.method} ({f.variant}) failed at {f.vary} = {f.value}" for f in failed.itertuples()]
+    return said + [
+        f"{style.look((f.method, f.variant)).label} failed at {f.vary} = {f.value}" for f in failed.itertuples()
+    ]
 
 
 if __name__ == "__main__":

@@ -1,60 +1,29 @@
-"""One look for every figure: sizes, fonts and colours (colour-blind safe, Okabe-Ito), and how a figure is saved."""
+"""One look for every figure: sizes, fonts, colours (colour-blind safe), legends and headings, and how it is saved."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
+from benchmarks.registry import methods
+from benchmarks.registry.methods import BLUE, GREY, ORANGE, RED, SKY, Method, Row
+from benchmarks.results.files import write_whole
+
+__all__ = ["ADDED", "BLUE", "COLUMN", "GREY", "ORANGE", "PAGE", "RED", "REMOVED", "SKY"]
+
 COLUMN, PAGE = 3.4, 7.0  # widths of a column and of a page, in inches
-BLUE, ORANGE, GREEN, RED, SKY, PINK, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#777777"
-
-
-class Look(NamedTuple):
-    """How a method, or a row of Table 1, is named and drawn."""
-
-    label: str
-    colour: str
-    marker: str = "o"
-
-
-METHODS = {  # the paper's five
-    "rsgg-ce": Look("RSGG-CE", BLUE),
-    "cf2": Look("CF²", GREEN),
-    "clear": Look("CLEAR", SKY),
-    "g-countergan": Look("G-CounteRGAN", ORANGE),
-    "meg": Look("MEG", PINK),
-}
-ROWS = {  # rows of Table 1: circles are faithful, squares released; search is black, what controls is grey
-    **{(name, "faithful"): look for name, look in METHODS.items()},
-    ("rsgg-ce", "beyond"): Look("RSGG-CE, λ > 0", BLUE, "D"),
-    **{(name, "released"): Look(f"{look.label}, as released", look.colour, "s") for name, look in METHODS.items()},
-    ("rsgg-ce-untrained", "control"): Look("RSGG-CE, untrained", GREY, "h"),
-    ("rsgg-ce-uniform", "control"): Look("RSGG-CE, no generator", GREY, "d"),
-    ("rsgg-ce-multinomial", "control"): Look("RSGG-CE, untrained, multinomial", GREY, "p"),
-    ("released-untrained", "control"): Look("RSGG-CE released, untrained", GREY, "1"),
-    ("released-uniform", "control"): Look("RSGG-CE released, no generator", GREY, "2"),
-    ("obs", "search"): Look("OBS", "black", "^"),
-    ("ddbs", "search"): Look("DDBS", "black", "v"),
-    ("irand", "search"): Look("iRand", "black", "<"),
-    ("dce", "search"): Look("nearest data graph (DCE)", "black", ">"),
-    ("random-min", "search"): Look("random edits + minimiser", "black", "P"),
-    ("two-sided", "search"): Look("random order", "black", "X"),
-    ("two-sided-min", "search"): Look("random order + minimiser", "black", "8"),
-    ("random", "control"): Look("random edits until a flip", GREY, "P"),
-    ("empty", "control"): Look("empty graph", GREY, "x"),
-    ("complete", "control"): Look("complete graph", GREY, "+"),
-    ("identity", "control"): Look("identity", GREY, "_"),
-    ("optimum", "control"): Look("optimum", "black", "*"),
-}
-
+REMOVED, ADDED = "#E00000", "#00A000"  # the paper's colours of edits
 STYLE: dict[Any, Any] = {
     "font.size": 8,
     "axes.titlesize": 9,
@@ -77,22 +46,85 @@ def use() -> None:
     mpl.rcParams.update(STYLE)
 
 
-def curve(method: str, variant: str) -> dict[str, Any]:
+# -- Rows of the tables ------------------------------------------------------------------------------------
+
+
+def look(row: Row) -> Method:
+    """How a row is called and drawn: as the registry declares it, in grey where it is not in there."""
+    return methods.rows().get(row) or Method(*row, "", methods.label(*row))
+
+
+def curve(row: Row) -> dict[str, Any]:
     """How the curve of a row is drawn: solid and filled, or dashed and hollow where it is as released."""
-    look = ROWS[method, variant]
-    released = variant == "released" or method.startswith("released")
+    own = look(row)
     return {
-        "label": look.label, "color": look.colour, "marker": look.marker, "markersize": 3,
-        "linestyle": "--" if released else "-", "markerfacecolor": "white" if released else look.colour,
+        "label": own.label, "color": own.colour, "marker": own.marker, "markersize": 3,
+        "linestyle": "--" if own.as_released else "-", "markerfacecolor": "white" if own.as_released else own.colour,
         "linewidth": 1, "markeredgewidth": 0.7,
     }  # fmt: skip
 
 
-def small_print(figure: Figure, text: str) -> None:
-    """Lines above all panels: under which conditions, and from which file; no wider than the figure."""
-    signs = int(figure.get_size_inches()[0] * 72 / 3.2)  # of 6 points
-    lines = [part for line in text.splitlines() for part in textwrap.wrap(line, signs)]
-    figure.suptitle("\n".join(lines), fontsize=6, color=GREY)
+def row_names(axis: Axes, rows: Sequence[Row]) -> None:
+    """Rows from top to bottom on the y axis."""
+    axis.set_yticks(range(len(rows)), [look(row).label for row in rows])
+    axis.tick_params(axis="y", labelsize=6.5)
+    axis.set_ylim(len(rows) - 0.4, -0.6)
+
+
+# -- Legends -----------------------------------------------------------------------------------------------
+
+
+def handle(label: str, colour: str, line: str = "", marker: str = "", **how: Any) -> Line2D:
+    """An entry of a legend."""
+    return Line2D([], [], color=colour, ls=line, marker=marker, label=label, **how)
+
+
+def drawn_in(axes: Iterable[Axes]) -> list[Artist]:
+    """What these axes have drawn under a label, each label once."""
+    handles: dict[str, Artist] = {}
+    for axis in axes:
+        handles |= {label: artist for artist, label in zip(*axis.get_legend_handles_labels(), strict=True)}
+    return list(handles.values())
+
+
+def legend_below(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=6.5)
+
+
+def legend_panel(axis: Axes, handles: Sequence[Artist], **how: Any) -> None:
+    """A legend in a panel of its own. It may be wider than its panel without making the others narrow."""
+    axis.axis("off")
+    if handles:
+        axis.legend(handles=handles, loc="center", **{"fontsize": 6, **how}).set_in_layout(False)
+
+
+# -- Words -------------------------------------------------------------------------------------------------
+
+
+def heading(figure: Figure, text: str, size: float = 8, colour: str = "black") -> None:
+    """Lines above all panels, no wider than the figure."""
+    figure.suptitle("\n".join(wrapped(figure, text, size)), fontsize=size, color=colour)
+
+
+def wrapped(figure: Figure, text: str, size: float) -> list[str]:
+    """The text in lines that fit the figure at this font size: a sign is about half as wide as it is high."""
+    signs = int(figure.get_size_inches()[0] * 72 / (0.53 * size))
+    return [part for line in text.splitlines() for part in textwrap.wrap(line, signs)]
+
+
+def say(axis: Axes, text: str) -> None:
+    """Words in the middle of a panel that has nothing to show."""
+    axis.set(xticks=[], yticks=[])
+    axis.text(0.5, 0.5, text, ha="center", va="center", color=GREY, transform=axis.transAxes)
+
+
+def switch_off(axes: np.ndarray) -> None:
+    """Panels without axes."""
+    for axis in axes.flat:
+        axis.set_axis_off()
+
+
+# -- Ticks -------------------------------------------------------------------------------------------------
 
 
 def value_ticks(axis: Axes, values: Sequence[int]) -> None:
@@ -120,13 +152,17 @@ def plain_numbers(axis: Axes) -> None:
     axis.yaxis.set_minor_formatter(NullFormatter())
 
 
-def save(figure: Figure, folder: Path, name: str) -> list[Path]:
+# -- Files -------------------------------------------------------------------------------------------------
+
+
+def save(figure: Figure, folder: Path, name: str) -> None:
     """As vector PDF and as PNG, without dates inside, so that the same results give the same files.
 
     A PNG has 200 dots per inch, or more where the figure was made with more.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"{name}.pdf", folder / f"{name}.png"]
-    figure.savefig(paths[0], metadata={"CreationDate": None})
-    figure.savefig(paths[1], dpi=max(200, figure.get_dpi()), metadata={"Software": None})
-    return paths
+    formats: dict[str, dict[str, Any]] = {
+        "pdf": {"metadata": {"CreationDate": None}},
+        "png": {"metadata": {"Software": None}, "dpi": max(200, figure.get_dpi())},
+    }
+    for kind, how in formats.items():
+        write_whole(folder / f"{name}.{kind}", partial(figure.savefig, format=kind, **how))

@@ -7,42 +7,29 @@ Drawn from `table1.csv` alone; rows that are missing there are missing in the pi
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 
+from benchmarks.registry import methods, tasks
+from benchmarks.registry.methods import Row
+from benchmarks.registry.tasks import TaskEntry
+from benchmarks.results.paper import measured_on
+from benchmarks.results.reader import Results
 from figures import figure, style
 from figures.figure import Drawn
-from figures.results import Results
 
-TITLES = {"tree-cycles": "Tree-Cycles (28 nodes)", "asd": "ASD (116 brain regions)"}
-PRINTED = ("meg", "cf2", "clear", "g-countergan", "rsgg-ce")
-LABELS = {  # where a printed row's name stands: offset in points, horizontal and vertical alignment
-    "meg": ((0, 7), "center", "bottom"),
+OF_PAPER: list[Row] = [(name, variant) for variant in ("released", "faithful") for name in methods.PAPER]
+BESIDE: list[Row] = [("two-sided-min", "search"), ("optimum", "control")]
+PLACES = {  # where a printed row's name stands, unless above its circle: offset in points and alignment
     "cf2": ((-7, -3), "right", "center"),
-    "clear": ((0, 7), "center", "bottom"),
     "g-countergan": ((0, -8), "center", "top"),
     "rsgg-ce": ((0, -8), "center", "top"),
 }
-ON_32 = {"meg": " (32 nodes)"}
-REFERENCES = (  # method, variant, label, colour, marker
-    ("two-sided-min", "search", "random order + minimiser", style.GREY, "^"),
-    ("optimum", "control", "optimum", "black", "*"),
-)
-LABELS_ON_ASD = {**LABELS, "g-countergan": ((0, -19), "center", "top")}  # below CF², which is near it there
-SHOWN = (
-    *(
-        (m, "released", f"{style.METHODS[m].label}, as released{ON_32.get(m, '')}", style.METHODS[m].colour, "s")
-        for m in PRINTED
-    ),
-    *((m, "faithful", f"{style.METHODS[m].label}, faithful", style.METHODS[m].colour, "o") for m in PRINTED),
-    *REFERENCES,
-)
-NOT_DEFINED = {"asd": {("meg", "released")}}  # the paper's ×
+PLACES_ON_ASD = {**PLACES, "g-countergan": ((0, -19), "center", "top")}  # below CF², which is near it there
 CAPTION = (
     "Correctness against GED. Red circles: what the paper's Table 1 prints. Squares: what the released code computes, "
     "re-implemented; they fall into or next to the circles. Dots: the same methods as their own papers define them, "
-    "with 95 % intervals over folds. Triangle and star: a random order of edits made minimal, which learns nothing, "
+    "with 95 % intervals over folds. Octagon and star: a random order of edits made minimal, which learns nothing, "
     "and the optimum. GED counts 0 where a method finds nothing, so that a point to the left has to be at the top as "
     "well."
 )
@@ -50,61 +37,53 @@ CAPTION = (
 
 def draw(results: Results) -> list[Drawn]:
     """Draw Correctness against GED from a stored Table 1."""
-    table, paper = results.table("table1"), results.paper("table1")
-    missing = [] if table is not None else ["table1.csv"]
-    drawing, axes = plt.subplots(1, 2, figsize=(style.PAGE, 3.3), sharey=True)
-    for axis, (dataset, title) in zip(axes, TITLES.items(), strict=True):
-        _printed_rows(axis, paper[paper["dataset"] == dataset], LABELS_ON_ASD if dataset == "asd" else LABELS)
-        if table is not None:
-            absent = _measured_rows(axis, _of(table, dataset), NOT_DEFINED.get(dataset, set()))
-            missing += [f"{title}: {', '.join(absent)}"] if absent else []
-        axis.set(xscale="log", xlabel="GED, mean over all test graphs (log scale)", title=title, ylim=(-0.03, 1.05))
+    table, missing = figure.table_of(results, "table1", figure.TABLE1)
+    rows, paper = [*OF_PAPER, *BESIDE, *figure.own_rows(table)], results.paper("table1")
+    shown_tasks = figure.tasks_in(table)
+    drawing, (axes,) = figure.panels(shown_tasks, 1, 3.3, sharey=True)
+    drawn: dict[str, set[Row]] = {}
+    said: list[str] = []
+    for axis, task in zip(axes, shown_tasks, strict=True):
+        _printed_rows(axis, paper[paper["dataset"] == task.name], PLACES_ON_ASD if task.name == "asd" else PLACES)
+        drawn[task.name] = {row for row in rows if _measured_row(axis, table, task, row, said)}
+        axis.set(xscale="log", xlabel="GED, mean over all test graphs (log scale)", ylim=(-0.03, 1.05))
         axis.margins(x=0.16)
         axis.xaxis.set_minor_formatter("")
     axes[0].set_ylabel("Correctness")
-    drawing.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=6.5)
-    source = ", ".join(results.sources) or "no file"
-    drawing.suptitle(f"Few edits to the left, valid counterfactuals at the top (from {source})", fontsize=8)
-    return [Drawn("tradeoff", drawing, CAPTION, missing=tuple(missing))]
+    style.legend_below(drawing, style.drawn_in(axes), 4)
+    figure.heading(drawing, "Few edits to the left, valid counterfactuals at the top", results)
+    missing = missing or figure.absent(rows, drawn)
+    return [Drawn("tradeoff", drawing, figure.caption(CAPTION, *said), missing=tuple(missing))]
 
 
-def _of(table: pd.DataFrame, dataset: str) -> pd.DataFrame:
-    """The rows of a data set; the released MEG on Tree-Cycles as it ran for the printed row, on 32 nodes."""
-    released = (table["method"] == "meg") & (table["variant"] == "released")
-    on_32 = released & (table["dataset"] == "tree-cycles-32") & (dataset == "tree-cycles")
-    return table[on_32 | (~released & (table["dataset"] == dataset))]
-
-
-def _printed_rows(axis: Axes, paper: pd.DataFrame, labels: dict[str, tuple[tuple[int, int], str, str]]) -> None:
+def _printed_rows(axis: Axes, paper: pd.DataFrame, places: dict[str, tuple[tuple[int, int], str, str]]) -> None:
     values = paper.pivot(index="method", columns="metric", values="value").apply(pd.to_numeric, errors="coerce")
-    for method in PRINTED:
-        if method not in values.index or values.loc[method, ["ged", "correctness"]].isna().any():
-            continue
-        x, y = values.loc[method, "ged"], values.loc[method, "correctness"]
-        label = "printed in the paper's Table 1" if method == "rsgg-ce" else None
-        axis.plot(x, y, "o", mfc="none", mec=style.RED, ms=8, label=label, zorder=2)
-        offset, ha, va = labels[method]
+    for method, row in values.dropna(subset=["ged", "correctness"]).iterrows() if len(values) else ():
+        at = row["ged"], row["correctness"]
+        axis.plot(*at, "o", mfc="none", mec=style.RED, ms=8, label="printed in the paper's Table 1", zorder=2)
+        offset, ha, va = places.get(method, ((0, 7), "center", "bottom"))
         axis.annotate(
-            style.METHODS[method].label, (x, y), xytext=offset, textcoords="offset points", ha=ha, va=va,
-            fontsize=6.5, color=style.RED,
+            methods.label(method), at, xytext=offset, textcoords="offset points", ha=ha, va=va, fontsize=6.5,
+            color=style.RED,
         )  # fmt: skip
 
 
-def _measured_rows(axis: Axes, table: pd.DataFrame, not_defined: set[tuple[str, str]]) -> list[str]:
-    """Draw the rows with their intervals; return the labels of those that are not stored."""
-    absent = []
-    for method, variant, label, colour, marker in SHOWN:
-        rows = table[(table["method"] == method) & (table["variant"] == variant)].set_index("metric")
-        if {"ged", "correctness"} <= set(rows.index):
-            x, y = rows.loc["ged"], rows.loc["correctness"]
-            axis.errorbar(
-                x["mean"], y["mean"], fmt=marker, color=colour, ms=5 if marker == "s" else 6, elinewidth=1,
-                label=label, zorder=3, xerr=[[x["mean"] - x["ci_low"]], [x["ci_high"] - x["mean"]]],
-                yerr=[[y["mean"] - y["ci_low"]], [y["ci_high"] - y["mean"]]],
-            )  # fmt: skip
-        elif (method, variant) not in not_defined:
-            absent.append(label)
-    return absent
+def _measured_row(axis: Axes, table: pd.DataFrame, task: TaskEntry, row: Row, said: list[str]) -> bool:
+    """Draw a row with its intervals, if it is stored; as released, on the data that its printed row comes from."""
+    dataset, look = measured_on(task.name, row[0]) if row[1] == "released" else task.name, style.look(row)
+    own = table[(table["dataset"] == dataset) & (table["method"] == row[0]) & (table["variant"] == row[1])]
+    metrics = own.set_index("metric")
+    if not {"ged", "correctness"} <= set(metrics.index):
+        return False
+    x, y = metrics.loc["ged"], metrics.loc["correctness"]
+    axis.errorbar(
+        x["mean"], y["mean"], fmt=look.marker, color=look.colour, ms=5 if look.marker == "s" else 6, elinewidth=1,
+        label=look.label, zorder=3, xerr=[[x["mean"] - x["ci_low"]], [x["ci_high"] - x["mean"]]],
+        yerr=[[y["mean"] - y["ci_low"]], [y["ci_high"] - y["mean"]]],
+    )  # fmt: skip
+    if dataset != task.name:
+        said.append(f"{look.label} is shown on {tasks.label(dataset)}, from which its printed row comes.")
+    return True
 
 
 if __name__ == "__main__":
