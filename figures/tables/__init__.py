@@ -128,7 +128,9 @@ def show(name: str, folder: Path, *, everything: bool = False) -> None:
         raise UsageError(_not_there(name, folder))
     console = terminal()
     with console.capture() as captured:
-        console.print(OnScreen([one for one in sheets(name, results, everything=everything) if TERMINAL in one.formats]))
+        console.print(
+            OnScreen([one for one in sheets(name, results, everything=everything) if TERMINAL in one.formats])
+        )
         console.print(f"From {', '.join(results.sources)}; nothing was computed.", style="dim")
     text = captured.get()
     if console.is_terminal and text.count("\n") >= console.height:

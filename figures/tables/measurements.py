@@ -52,7 +52,7 @@ DECIMALS = {"ged": 2}
 
 
 def ablation(results: Results, *, name: str, everything: bool) -> list[Sheet]:
-    """Means with standard errors over folds, a column per value of what is varied; all metrics with everything."""
+    """Means over folds, a column per value of what is varied; with everything, standard errors and all metrics."""
     table = results.table(name)
     assert table is not None, f"{name}.csv is stored"
     vary, released = name.removeprefix("ablation_").removesuffix("_released"), name.endswith("_released")
@@ -65,27 +65,23 @@ def ablation(results: Results, *, name: str, everything: bool) -> list[Sheet]:
         own, groups = table[table["metric"] == metric], []
         for predicted in (False, True):
             rows = own[(own["method"] == PREDICTION) == predicted]
-            lines = [_curve(rows, row, metric, values) for row in in_order(rows)]
+            lines = [_curve(rows, row, values, DECIMALS.get(metric, 3), errors=everything) for row in in_order(rows)]
             groups += [Group("", lines)] if lines else []
         label = METRICS[metric].label if metric in METRICS else metric.replace("_", " ").replace("ged", "GED")
         sheets.append(Sheet(f"{name}-{metric}", label, ["Method", *map(str, values)], groups))
     notes = [f"Missing: {gap}." for gap in missing(results, name, "ablation")]
-    notes += [] if everything else [f"More metrics: show {name} --all."]
-    about = "Means over folds ± standard errors."
+    notes += [] if everything else [f"Standard errors and more metrics: show {name} --all."]
+    about = "Means over folds ± standard errors." if everything else "Means over folds."
     return [text(name, title, about), *sheets, *([text("more", "", "", notes)] if notes else [])]
 
 
-def _curve(rows: pd.DataFrame, row: tuple[str, str], metric: str, values: list[int]) -> list[Cell]:
+def _curve(rows: pd.DataFrame, row: tuple[str, str], values: list[int], decimals: int, *, errors: bool) -> list[Cell]:
     own = rows[(rows["method"] == row[0]) & (rows["variant"] == row[1])].set_index("value")
-    found = [_point(own, value, DECIMALS.get(metric, 3)) for value in values]
-    return cells(row_label(*row), *found)
-
-
-def _point(rows: pd.DataFrame, value: int, decimals: int) -> str:
-    if value not in rows.index:
-        return ABSENT
-    mean, se = rows.loc[value, "mean"], rows.loc[value, "se"]
-    return number(mean, decimals) + ("" if pd.isna(se) or not se else f" ±{number(se, decimals)}")
+    means = [number(own["mean"].get(value), decimals) for value in values]
+    if errors:
+        spread = (own["se"].get(value) for value in values)
+        means = [f"{m} ±{number(se, decimals)}" if se and se == se else m for m, se in zip(means, spread, strict=True)]
+    return cells(row_label(*row), *means)
 
 
 # -- Runtime ---------------------------------------------------------------------------------------------
@@ -95,6 +91,7 @@ QUANTITIES = {  # heading and unit of what is shown of a point
     "test_set_seconds": ("Test set, s", 1), "fit_seconds": ("Fit, s", 1), "memory_mb": ("Memory, MB", 1),
     "explain_calls": ("Calls", 1),
 }  # fmt: skip
+ESSENTIAL = ("explain_seconds", "encode_seconds", "fit_seconds", "memory_mb")
 PAPER_SAYS = (
     "The paper: RSGG-CE “scales perfectly (flat runtime) when the datasets get bigger …, and it has a linear trend "
     "when the graph size increases …”."
@@ -107,7 +104,8 @@ def runtime(results: Results, *, everything: bool) -> list[Sheet]:
     if table is None:
         return [text("runtime", "Runtime", "No runtimes are stored; ./reproduce.sh runtime measures them.")]
     measured, failed = table[table["quantity"] != "failed"], table[table["quantity"] == "failed"]
-    sheets = [_runtimes(str(vary), rows) for vary, rows in measured.groupby("vary", sort=False)]
+    quantities = [name for name in QUANTITIES if everything or name in ESSENTIAL]
+    sheets = [_runtimes(str(vary), rows, quantities) for vary, rows in measured.groupby("vary", sort=False)]
     notes = _disturbed(table)
     notes += [f"{f.vary} = {f.value}, {row_label(f.method, f.variant)} failed: {f.note}." for f in failed.itertuples()]
     if grown is not None and len(grown):
@@ -119,18 +117,18 @@ def _varied(vary: str) -> str:
     return ablations.PAPER[vary].label if vary in ablations.PAPER else vary
 
 
-def _runtimes(vary: str, rows: pd.DataFrame) -> Sheet:
+def _runtimes(vary: str, rows: pd.DataFrame, quantities: list[str]) -> Sheet:
     groups = []
     for row in in_order(rows):
         lines = []
         own = rows[(rows["method"] == row[0]) & (rows["variant"] == row[1])]
         for value, point in own.groupby("value", sort=False):
             medians = point.set_index("quantity")["median"]
-            shown = [f"{medians[q] * unit:.4g}" if q in medians else ABSENT for q, (_, unit) in QUANTITIES.items()]
+            shown = [f"{medians[q] * QUANTITIES[q][1]:.4g}" if q in medians else ABSENT for q in quantities]
             lines.append(cells(row_label(*row), value, f"{point['instances'].iloc[0]:.0f}", *shown))
         groups.append(Group("", lines))
     what = _varied(vary)
-    headings = ["Method", what.capitalize(), "Explained", *(heading for heading, _ in QUANTITIES.values())]
+    headings = ["Method", what.capitalize(), "Explained", *(QUANTITIES[name][0] for name in quantities)]
     return Sheet(f"runtime-{vary}", f"Varying the number of {what}", headings, groups, names=2)
 
 
@@ -147,8 +145,8 @@ def runtime_growth(results: Results, *, everything: bool) -> list[Sheet]:
     groups = []
     for row in in_order(table):
         own = table[(table["method"] == row[0]) & (table["variant"] == row[1])]
-        groups.append(Group("", [_exponent(line) for line in own.to_dict("records")]))
-    headings = ["Method", "Varying", "Quantity", "Exponent", "Interval", "Points"]
+        groups.append(Group("", [_exponent(line)[: 6 if everything else 5] for line in own.to_dict("records")]))
+    headings = ["Method", "Varying", "Quantity", "Exponent", "Interval", "Points"][: 6 if everything else 5]
     title = "Growth exponents over the largest decade, 95 % intervals"
     said = [_against_paper(line) for line in table.to_dict("records") if _is_claimed(line)]
     notes = [PAPER_SAYS, *said] if said else []
@@ -241,30 +239,34 @@ def _passed(rows: pd.DataFrame) -> str:
 # -- Comparisons and training ----------------------------------------------------------------------------
 
 
+COMPARED = {"n": "n", "mean": "Mean", "against_mean": "Other", "difference": "Difference", "p_holm": "p (Holm)",
+            "rank_biserial": "Rank-biserial", "dominance": "Dominance"}  # fmt: skip
+
+
 def comparisons(results: Results, *, everything: bool) -> list[Sheet]:
-    """Pairs of rows on the same graphs: the difference with its interval, and p after Holm; else all columns."""
+    """Pairs of rows on the same graphs: the difference in Correctness and its p; with everything, all that is stored."""
     table = results.table("comparisons", as_text=True)
     assert table is not None, "comparisons.csv is stored"
     shown = table if everything else table[table["metric"] == "correctness"]
-    effects = ["rank_biserial", "dominance"] if everything else []
-    headings = ["Row", "Against", "Metric", "n", "Mean", "Other", "Difference", "Interval", "p (Holm)", *effects]
+    columns = [name for name in COMPARED if everything or name in ("difference", "p_holm")]
+    metric = ["Metric"] if everything else []
+    headings = ["Row", "Against", *metric, *(COMPARED[name] for name in columns), "Interval"]
     sheets = []
     for (dataset, question), rows in shown.groupby(["dataset", "question"], sort=False):
-        lines = [_compared(line, effects) for line in rows.to_dict("records")]
-        heading = f"{tasks.label(dataset)}: {question}"
+        lines = [_compared(line, columns, metric) for line in rows.to_dict("records")]
+        heading = f"{tasks.label(dataset)}: {question.replace('rsgg-ce', row_label('rsgg-ce', 'faithful'))}"
         sheets.append(Sheet(f"comparisons-{len(sheets) + 1}", heading, headings, [Group("", lines)], names=2))
     about = "Wilcoxon's signed-rank test on the same graphs of replicate 0, Holm's correction within a question."
-    notes = [] if everything else ["GED and effect sizes: show comparisons --all."]
+    about += "" if everything else " Differences in Correctness."
+    notes = [] if everything else ["Means, GED and effect sizes: show comparisons --all."]
     return [text("comparisons", "Paired comparisons", about, notes), *sheets]
 
 
-def _compared(line: dict[str, str], effects: list[str]) -> list[Cell]:
+def _compared(line: dict[str, str], columns: list[str], metric: list[str]) -> list[Cell]:
     rows = [row_label(line[f"{which}method"], line[f"{which}variant"]) for which in ("", "against_")]
-    mean, other, difference = (number(line[name]) for name in ("mean", "against_mean", "difference"))
     interval = f"[{number(line['ci_low'])}, {number(line['ci_high'])}]" if line["ci_low"] else ""
-    more = (number(line[name], 2) for name in effects)
-    label = METRICS[line["metric"]].label
-    return cells(*rows, label, line["n"], mean, other, difference, interval, number(line["p_holm"]), *more)
+    values = (line[name] if name == "n" else number(line[name]) for name in columns)
+    return cells(*rows, *(METRICS[line["metric"]].label for _ in metric), *values, interval)
 
 
 def training(results: Results, *, everything: bool) -> list[Sheet]:
@@ -273,12 +275,13 @@ def training(results: Results, *, everything: bool) -> list[Sheet]:
         return plain(results, name="training", everything=True)
     table = results.table("training")
     assert table is not None, "training.csv is stored"
-    columns = [name for name in ("discriminator_loss", "generator_loss", "flip_rate", "edits", "diversity") if name in table]
+    columns = [name for name in ("discriminator_loss", "generator_loss", "flip_rate", "edits") if name in table]
     groups = []
     for dataset, own in table.groupby("dataset", sort=False):
         lines = []
         for (method, variant, c), rows in own.groupby(["method", "variant", "class"], sort=False):
-            collapsed = f"{(rows['collapsed'] == 'yes').sum()}/{len(rows)}"
+            judged = rows["collapsed"].dropna()
+            collapsed = f"{(judged != 'no').sum()}/{len(judged)}" if len(judged) else ABSENT
             whose = f"{row_label(method, variant)}: {tasks.task(str(dataset)).class_name(int(c))}"
             lines.append(cells(whose, *(number(rows[name].mean()) for name in columns), collapsed))
         groups.append(Group(tasks.label(str(dataset)), lines))

@@ -137,4 +137,3 @@ def _best(rows: pd.DataFrame) -> pd.DataFrame:
     keys = pd.DataFrame({name: pd.to_numeric(complete[name]) for name in ("value", "ged", "number")})
     order = keys.sort_values(["value", "ged", "number"], ascending=[False, True, True]).index[:BEST_TRIALS]
     return pd.concat([rows[~rows["state"].isin(["complete", "pruned", "failed"])], rows.loc[order]])
-

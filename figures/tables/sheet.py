@@ -108,11 +108,13 @@ class Sheet:
 
 
 def is_number(text: str) -> bool:
-    """Begins like a number and has no word in it: 0.5, −3 ±1, ×, 3/20, 1.0e-04."""
-    return text[0] in "0123456789+-−–×" and not re.search(r"[^\W\d_]{2}", text)
+    """Begins like a number and has no word in it: 0.5, −3 ±1, ×, 3/20, 1.0e-04, [0.1, 0.2]."""
+    return text[0] in "0123456789+-−–×[" and not re.search(r"[^\W\d_]{2}", text)
 
 
-def text(name: str, title: str, caption: str = "", notes: Sequence[str] = (), formats: Sequence[str] = FORMATS) -> Sheet:
+def text(
+    name: str, title: str, caption: str = "", notes: Sequence[str] = (), formats: Sequence[str] = FORMATS
+) -> Sheet:
     """A section without a table."""
     return Sheet(name, title, caption=caption, notes=notes, formats=formats)
 
@@ -126,7 +128,7 @@ def _legend(sheets: Sequence[Sheet], symbol: dict[str, str]) -> str:
 # -- Terminal --------------------------------------------------------------------------------------------
 
 FILE_WIDTH = 160  # of lines where the output is no terminal
-GAP = 2  # spaces between columns
+GAP = 2  # spaces between columns, or one where that saves a split
 WORDS_WIDTH = 26  # a column of words is not made narrower than this for the sake of others
 STYLES = {"best": "bold", "main": "bold", "second": "underline", "printed": "dim"}
 
@@ -146,7 +148,8 @@ def on_terminal(sheets: Sequence[Sheet], width: int) -> Printed:
         if sheet.listed:
             parts += [_paragraph(sheet, row) for row in sheet.rows]
         elif sheet.groups:
-            parts += [_table(sheet, columns) for columns in _parts(sheet, width)]
+            for i, (columns, gap) in enumerate(_parts(sheet, width)):
+                parts += [*([Text("")] if i else []), _table(sheet, columns, gap)]
         parts += [Text(f"• {note}", style="dim") for note in sheet.notes]
         parts.append(Text(""))
     legend = _legend(sheets, SYMBOLS)
@@ -162,21 +165,22 @@ def _paragraph(sheet: Sheet, row: Row) -> Text:
     return said
 
 
-def _parts(sheet: Sheet, width: int) -> Iterator[dict[int, int]]:
-    """The columns of each table that a sheet is split into, with their widths."""
+def _parts(sheet: Sheet, width: int) -> Iterator[tuple[dict[int, int], int]]:
+    """The columns of each table that a sheet is split into, with their widths, and the gap between them.
+
+    Names and words are wrapped before a table is split, and columns are moved closer before that.
+    """
     whole, least = _widths(sheet)
-    numbers = [least[i] for i in range(sheet.names, len(least))]
-    names = {i: whole[i] for i in range(sheet.names)}
-    room = width - max(numbers, default=0) - GAP * sheet.names
-    if sum(names.values()) > room:  # names are wrapped before a number is cut
-        names[0] = max(8, names[0] - (sum(names.values()) - room))
+    every = dict(enumerate(whole if _total(dict(enumerate(whole)), GAP) <= width else least))
+    gap = next((gap for gap in (GAP, 1) if _total(every, gap) <= width), GAP)
+    names = {i: every[i] for i in range(sheet.names)}
     chosen: dict[int, int] = {}
     for i in range(sheet.names, len(whole)):
-        if chosen and _total(names, chosen) + GAP + least[i] > width:
-            yield _widened({**names, **chosen}, whole, width)
+        if chosen and _total({**names, **chosen, i: every[i]}, gap) > width:
+            yield _widened({**names, **chosen}, whole, width, gap), gap
             chosen = {}
-        chosen[i] = least[i]
-    yield _widened({**names, **chosen}, whole, width)
+        chosen[i] = every[i]
+    yield _widened({**names, **chosen}, whole, width, gap), gap
 
 
 def _widths(sheet: Sheet) -> tuple[list[int], list[int]]:
@@ -195,14 +199,13 @@ def _word_lengths(texts: Sequence[str]) -> list[int]:
     return [cell_len(word) for shown in texts for word in shown.split()] or [1]
 
 
-def _total(*columns: dict[int, int]) -> int:
-    widths = [width for part in columns for width in part.values()]
-    return sum(widths) + GAP * (len(widths) - 1)
+def _total(columns: dict[int, int], gap: int) -> int:
+    return sum(columns.values()) + gap * (len(columns) - 1)
 
 
-def _widened(columns: dict[int, int], whole: Sequence[int], width: int) -> dict[int, int]:
+def _widened(columns: dict[int, int], whole: Sequence[int], width: int, gap: int) -> dict[int, int]:
     """Room that is left goes to the columns that would be wrapped."""
-    left = width - _total(columns)
+    left = width - _total(columns, gap)
     for i in columns:
         more = max(0, min(left, whole[i] - columns[i]))
         columns[i] += more
@@ -210,11 +213,10 @@ def _widened(columns: dict[int, int], whole: Sequence[int], width: int) -> dict[
     return columns
 
 
-def _table(sheet: Sheet, columns: dict[int, int]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, GAP - 1, 0, 0), show_edge=False, pad_edge=False)
+def _table(sheet: Sheet, columns: dict[int, int], gap: int) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, gap - 1, 0, 0), show_edge=False, pad_edge=False)
     for i, width in columns.items():
-        words = sheet.words[i]
-        table.add_column(sheet.headings[i], width=width, justify="left" if words else "right", no_wrap=False, overflow="fold")
+        table.add_column(sheet.headings[i], width=width, justify="left" if sheet.words[i] else "right", overflow="fold")
     for group in sheet.groups:
         if group.heading:
             table.add_row(Text(group.heading, style="italic"), *[""] * (len(columns) - 1))
@@ -277,7 +279,9 @@ def _markdown_cell(cell: Cell) -> str:
 def _markdown_paragraph(sheet: Sheet, row: Row) -> str:
     names = ", ".join(cell.text for cell in row[: sheet.names] if cell.text)
     pairs = zip(sheet.headings[sheet.names :], row[sheet.names :], strict=True)
-    return "\n".join([f"**{_escaped(names)}**\n", *(f"- *{heading}:* {cell.text}" for heading, cell in pairs if cell.text)])
+    return "\n".join(
+        [f"**{_escaped(names)}**\n", *(f"- *{heading}:* {cell.text}" for heading, cell in pairs if cell.text)]
+    )
 
 
 def _escaped(words: str) -> str:

@@ -19,7 +19,9 @@ STANDS = (
 
 def counted(table: pd.DataFrame) -> str:
     """How often each verdict was given: "holds: 16, does not hold: 16."."""
-    return ", ".join(f"{verdict or 'not measured'}: {n}" for verdict, n in table["verdict"].value_counts().items()) + "."
+    return (
+        ", ".join(f"{verdict or 'not measured'}: {n}" for verdict, n in table["verdict"].value_counts().items()) + "."
+    )
 
 
 def verdicts(results: Results, *, everything: bool) -> list[Sheet]:
@@ -98,4 +100,3 @@ def claims(results: Results, *, everything: bool) -> list[Sheet]:
 
 def _claims(rows: pd.DataFrame) -> list[list[Cell]]:
     return [cells(row.claim, row.released, row.faithful) for row in rows.itertuples()]
-

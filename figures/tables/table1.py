@@ -197,7 +197,9 @@ def _in_short(rows: Mapping[str, list[RowView]]) -> list[Sheet]:
         left_out += len(every) - len(kept)
         columns = [(metric.name, metric.label) for metric in IN_SHORT]
         title = f"Table 1 on {tasks.task(dataset).title}"
-        sheets.append(_sheet(f"table1-{dataset}", title, [_calls_in_short(row) for row in kept], columns, variant=False))
+        sheets.append(
+            _sheet(f"table1-{dataset}", title, [_calls_in_short(row) for row in kept], columns, variant=False)
+        )
     if sheets:
         more = f"{left_out} more rows, {len(METRICS) - len(IN_SHORT)} more metrics and the reasons: show table1 --all."
         notes = ["Calls of printed rows are the paper's Oracle Calls; runtimes are in its accounting.", more]
@@ -227,7 +229,9 @@ def _in_full(rows: Mapping[str, list[RowView]], results: Results) -> list[Sheet]
         title, name, ours = tasks.label(dataset), f"table1-{dataset}", [row for row in every if row.variant != PAPER]
         notes = [f"Missing: {gap}." for gap in gaps if _dataset_of(gap, rows) == dataset]
         sheets.append(replace(_sheet(name, f"Table 1 on {title}", every, _columns(TABLE1)), notes=notes))
-        beyond = _sheet(f"{name}-beyond", f"{title}, beyond the paper: fitting and explaining apart", ours, further(every))
+        beyond = _sheet(
+            f"{name}-beyond", f"{title}, beyond the paper: fitting and explaining apart", ours, further(every)
+        )
         sheets += [replace(beyond, formats=(TERMINAL, MARKDOWN, HTML, CSV)), *_reasons(dataset, ours, why)]
     return sheets
 
