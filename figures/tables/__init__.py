@@ -1,4 +1,4 @@
-"""Every table that is shown, from the stored files of a folder of results: on a terminal, as Markdown, LaTeX, HTML, CSV.
+"""Every table that is shown, from the stored files of a folder: on a terminal, as Markdown, LaTeX, HTML and CSV.
 
     from benchmarks.results.reader import Results
     from figures import tables
@@ -126,11 +126,9 @@ def show(name: str, folder: Path, *, everything: bool = False) -> None:
     results = Results((existing_folder(folder),))
     if name not in names(folder):
         raise UsageError(_not_there(name, folder))
-    console = terminal()
+    console, built = terminal(), sheets(name, results, everything=everything)
     with console.capture() as captured:
-        console.print(
-            OnScreen([one for one in sheets(name, results, everything=everything) if TERMINAL in one.formats])
-        )
+        console.print(OnScreen([one for one in built if TERMINAL in one.formats]))
         console.print(f"From {', '.join(results.sources)}; nothing was computed.", style="dim")
     text = captured.get()
     if console.is_terminal and text.count("\n") >= console.height:

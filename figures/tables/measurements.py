@@ -244,14 +244,14 @@ COMPARED = {"n": "n", "mean": "Mean", "against_mean": "Other", "difference": "Di
 
 
 def comparisons(results: Results, *, everything: bool) -> list[Sheet]:
-    """Pairs of rows on the same graphs: the difference in Correctness and its p; with everything, all that is stored."""
+    """Pairs of rows on the same graphs: the difference in Correctness and its p; with everything, all columns."""
     table = results.table("comparisons", as_text=True)
     assert table is not None, "comparisons.csv is stored"
     shown = table if everything else table[table["metric"] == "correctness"]
     columns = [name for name in COMPARED if everything or name in ("difference", "p_holm")]
     metric = ["Metric"] if everything else []
     headings = ["Row", "Against", *metric, *(COMPARED[name] for name in columns), "Interval"]
-    sheets = []
+    sheets: list[Sheet] = []
     for (dataset, question), rows in shown.groupby(["dataset", "question"], sort=False):
         lines = [_compared(line, columns, metric) for line in rows.to_dict("records")]
         heading = f"{tasks.label(dataset)}: {question.replace('rsgg-ce', row_label('rsgg-ce', 'faithful'))}"

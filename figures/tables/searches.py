@@ -12,10 +12,10 @@ from figures.tables.sheet import Cell, Group, Sheet, text
 
 ABOUT = (
     "Ours, nested: the values with the highest mean Correctness over inner folds of the training graphs of the outer "
-    "fold (several outer folds: / between them). Ours, paper's protocol: the same over the test folds themselves, which "
-    "is how the paper's search chose; what it promises is therefore optimistic (hpo_summary.csv). Of equal ones the one "
-    "with the smaller GED is taken, then the earlier. The first trial of every search tries the paper's best values, "
-    "the second ours where the space holds all of them, so that what is found is no worse than these for want of luck. "
+    "fold (several outer folds: / between them). Ours, paper's protocol: the same over the test folds themselves, as "
+    "the paper's search chose; what it promises is therefore optimistic (hpo_summary.csv). Of equal ones the one with "
+    "the smaller GED is taken, then the earlier. The first trial of every search tries the paper's best values, the "
+    "second ours where the space holds all of them, so that what is found is no worse than these for want of luck. "
     "Importance: PED-ANOVA, the share of each hyper-parameter in reaching the best 25 % of the complete trials; empty "
     "below 8 of them, or where all had the same Correctness."
 )

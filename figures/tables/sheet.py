@@ -112,11 +112,9 @@ def is_number(text: str) -> bool:
     return text[0] in "0123456789+-−–×[" and not re.search(r"[^\W\d_]{2}", text)
 
 
-def text(
-    name: str, title: str, caption: str = "", notes: Sequence[str] = (), formats: Sequence[str] = FORMATS
-) -> Sheet:
+def text(name: str, title: str, caption: str = "", notes: Sequence[str] = ()) -> Sheet:
     """A section without a table."""
-    return Sheet(name, title, caption=caption, notes=notes, formats=formats)
+    return Sheet(name, title, caption=caption, notes=notes)
 
 
 def _legend(sheets: Sequence[Sheet], symbol: dict[str, str]) -> str:
@@ -279,9 +277,8 @@ def _markdown_cell(cell: Cell) -> str:
 def _markdown_paragraph(sheet: Sheet, row: Row) -> str:
     names = ", ".join(cell.text for cell in row[: sheet.names] if cell.text)
     pairs = zip(sheet.headings[sheet.names :], row[sheet.names :], strict=True)
-    return "\n".join(
-        [f"**{_escaped(names)}**\n", *(f"- *{heading}:* {cell.text}" for heading, cell in pairs if cell.text)]
-    )
+    lines = (f"- *{heading}:* {cell.text}" for heading, cell in pairs if cell.text)
+    return "\n".join([f"**{_escaped(names)}**\n", *lines])
 
 
 def _escaped(words: str) -> str:

@@ -17,11 +17,16 @@ STANDS = (
 )
 
 
+CLAIM = {
+    "claim": "Claim", "place": "On", "verdict": "Verdict", "released": "As released", "faithful": "As written",
+    "evidence": "Evidence",
+}  # fmt: skip
+
+
 def counted(table: pd.DataFrame) -> str:
     """How often each verdict was given: "holds: 16, does not hold: 16."."""
-    return (
-        ", ".join(f"{verdict or 'not measured'}: {n}" for verdict, n in table["verdict"].value_counts().items()) + "."
-    )
+    counts = table["verdict"].value_counts().items()
+    return ", ".join(f"{verdict or 'not measured'}: {n}" for verdict, n in counts) + "."
 
 
 def verdicts(results: Results, *, everything: bool) -> list[Sheet]:
@@ -89,12 +94,10 @@ def claims(results: Results, *, everything: bool) -> list[Sheet]:
         headings = ["Claim", "As released", "As written"]
         return [Sheet("claims", "Claims", headings, groups, caption, ["The evidence: show claims --all."])]
     sheets = [text("claims", "Claims", caption)]
-    titles = {"claim": "Claim", "place": "On", "verdict": "Verdict", "released": "As released", "faithful": "As written",
-              "evidence": "Evidence"}  # fmt: skip
     for i, place in enumerate(dict.fromkeys(section[0])):
-        rows = table.assign(place=section[2])[section[0] == place][list(titles)]
+        rows = table.assign(place=section[2])[section[0] == place][list(CLAIM)]
         group = Group("", [cells(*row) for row in rows.to_numpy().tolist()])
-        sheets.append(Sheet(f"claims-{i + 1}", place, list(titles.values()), [group], listed=True))
+        sheets.append(Sheet(f"claims-{i + 1}", place, list(CLAIM.values()), [group], listed=True))
     return sheets
 
 

@@ -196,10 +196,8 @@ def _in_short(rows: Mapping[str, list[RowView]]) -> list[Sheet]:
         kept = [row for row in every if _is_first(row)]
         left_out += len(every) - len(kept)
         columns = [(metric.name, metric.label) for metric in IN_SHORT]
-        title = f"Table 1 on {tasks.task(dataset).title}"
-        sheets.append(
-            _sheet(f"table1-{dataset}", title, [_calls_in_short(row) for row in kept], columns, variant=False)
-        )
+        name, title = f"table1-{dataset}", f"Table 1 on {tasks.task(dataset).title}"
+        sheets.append(_sheet(name, title, [_calls_in_short(row) for row in kept], columns, variant=False))
     if sheets:
         more = f"{left_out} more rows, {len(METRICS) - len(IN_SHORT)} more metrics and the reasons: show table1 --all."
         notes = ["Calls of printed rows are the paper's Oracle Calls; runtimes are in its accounting.", more]
@@ -229,9 +227,8 @@ def _in_full(rows: Mapping[str, list[RowView]], results: Results) -> list[Sheet]
         title, name, ours = tasks.label(dataset), f"table1-{dataset}", [row for row in every if row.variant != PAPER]
         notes = [f"Missing: {gap}." for gap in gaps if _dataset_of(gap, rows) == dataset]
         sheets.append(replace(_sheet(name, f"Table 1 on {title}", every, _columns(TABLE1)), notes=notes))
-        beyond = _sheet(
-            f"{name}-beyond", f"{title}, beyond the paper: fitting and explaining apart", ours, further(every)
-        )
+        apart = f"{title}, beyond the paper: fitting and explaining apart"
+        beyond = _sheet(f"{name}-beyond", apart, ours, further(every))
         sheets += [replace(beyond, formats=(TERMINAL, MARKDOWN, HTML, CSV)), *_reasons(dataset, ours, why)]
     return sheets
 
@@ -306,7 +303,7 @@ def so_far(means: pd.DataFrame) -> list[Sheet]:
     for dataset, keys in groupby(sorted(means.index, key=_place), key=lambda key: key[0]):
         lines = []
         for key in keys:
-            row = RowView(*key, methods.label(*key[1:]))
+            row = RowView(key[0], key[1], key[2], methods.label(*key[1:]))
             if _is_first(row):
                 values = [_with_printed(key, metric, means.loc[key, metric.name]) for metric in LIVE]
                 lines.append([Cell(row.label), Cell(str(int(means.loc[key, "folds"]))), *values])
