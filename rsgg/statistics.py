@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 import scipy  # its parts are loaded when they are first used: scipy.stats takes half a second
+from numpy.typing import ArrayLike, NDArray
 
 from rsgg.seeds import numpy_rng
 
