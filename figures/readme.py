@@ -1,61 +1,93 @@
-"""The results in the README: a short table made from the stored Table 1 and written between two markers.
+"""The blocks of the README that hold numbers, made from the reference results and written between markers.
 
     python figures/readme.py
 
-Numbers in the README are computed, never typed; a test compares them with `results/reference/table1.csv`.
+Numbers in the README are computed, never typed; a test compares them with the files in `results/reference`.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
 
-ROOT = Path(__file__).resolve().parent.parent
-REFERENCE, PAPER, README = ROOT / "results" / "reference", ROOT / "results" / "paper", ROOT / "README.md"
-COLUMNS = {  # metric: heading, decimals
-    "correctness": ("Correctness", 3),
-    "correctness_class_0": ("of class 0", 2),
-    "correctness_class_1": ("of class 1", 2),
-    "ged": ("GED", 2),
-    "ged_on_success": ("GED on success", 2),
-    "explain_calls": ("oracle calls to explain", 1),
-}
-PRINTED = {"meg": "MEG", "cf2": "CF²", "clear": "CLEAR", "g-countergan": "G-CounteRGAN", "rsgg-ce": "RSGG-CE"}
-RSGG_CE = (
-    ("rsgg-ce", "beyond", "RSGG-CE, λ > 0"),
-    ("rsgg-ce-untrained", "control", "– untrained generator"),
-    ("rsgg-ce-uniform", "control", "– no generator (uniform)"),
+from benchmarks.registry import ablations as grids
+from benchmarks.registry import methods, tasks
+from benchmarks.registry.metrics import METRICS
+from benchmarks.results.files import REFERENCE, ROOT, write_text
+from benchmarks.results.paper import paper_table, printed
+from benchmarks.results.reader import Results
+from figures.tables.numbers import PREDICTION
+from figures.tables.sheet import Cell, Group, Sheet, pipes
+
+README = ROOT / "README.md"
+COLUMNS = {  # metric: decimals
+    "correctness": 3, "correctness_class_0": 2, "correctness_class_1": 2, "ged": 2, "ged_on_success": 2,
+    "explain_calls": 1,
+}  # fmt: skip
+LEFT_OUT = frozenset(  # rows that the README has no room for
+    {"rsgg-ce-multinomial", "released-untrained", "released-uniform", "random-min", "two-sided", "complete", "identity"}
 )
-OTHERS = (
-    ("obs", "search", "OBS"),
-    ("ddbs", "search", "DDBS"),
-    ("irand", "search", "iRand"),
-    ("dce", "search", "Nearest data graph (DCE)"),
-    ("two-sided-min", "search", "Random order + minimiser"),
-    ("random", "control", "Random edits until a flip"),
-    ("empty", "control", "Empty graph"),
-    ("optimum", "control", "Optimum"),
-)
-TITLES = (("tree-cycles", "Tree-Cycles, 28 nodes"), ("asd", "ASD"))
 
 
-def block(table: pd.DataFrame, paper: pd.DataFrame, verdicts: pd.DataFrame, findings: pd.DataFrame) -> str:
-    """The Markdown between the markers: what became of the printed numbers, the tables, and the findings."""
-    tables = [_table(table, paper, dataset, title) for dataset, title in TITLES]
-    return "\n\n".join([_counts(verdicts), *tables, _listed(findings)])
+def stored(results: Results, name: str) -> pd.DataFrame:
+    table = results.table(name)
+    assert table is not None, f"{name}.csv is part of the reference"
+    return table
+
+
+def _pipes(headings: list[str], rows: list[list[Cell]]) -> str:
+    return pipes(Sheet("", "", headings, [Group("", rows)]))
+
+
+def _name(method: str, variant: str) -> Cell:
+    """What a row is called; methods as their papers define them stand out."""
+    return Cell(methods.label(method, variant), "main" if variant == "faithful" else "")
+
+
+# -- Table 1 ---------------------------------------------------------------------------------------------
+
+
+def table1(results: Results) -> str:
+    """What became of the printed numbers, a table per data set of the paper, and the findings."""
+    table = stored(results, "table1").set_index(["dataset", "method", "variant", "metric"])["mean"].sort_index()
+    tables = [_of_dataset(table, entry.name) for entry in tasks.of_paper()]
+    return "\n\n".join([_counts(stored(results, "verdicts")), *tables, _listed(stored(results, "findings"))])
 
 
 def _counts(verdicts: pd.DataFrame) -> str:
     count = verdicts["verdict"].fillna("").value_counts()
-    timed = verdicts["metric"] == "runtime"
+    runtimes = int((verdicts["metric"] == "runtime").sum())
     inside, order, differs = (int(count.get(verdict, 0)) for verdict in ("reproduced", "order holds", "differs"))
     return (
         f"**Of the {len(verdicts)} numbers that Table 1 prints, {inside} lie inside our 95 % prediction intervals "
-        f"for the "
-        f"released code; {order} do not, but the method keeps its rank; {differs} differ.** {timed.sum()} of them are "
-        "runtimes, of which only the order can hold on another machine."
+        f"for the released code; {order} do not, but the method keeps its rank; {differs} differ.** {runtimes} of them "
+        "are runtimes, of which only the order can hold on another machine."
     )
+
+
+def _of_dataset(means: pd.Series, dataset: str) -> str:
+    rows = []
+    for method in methods.PAPER:
+        texts = (_printed(dataset, method, metric) for metric in COLUMNS)
+        rows.append([Cell(f"{methods.label(method)}, printed", "printed"), *map(Cell, texts)])
+        rows += [_row(means, dataset, method, variant) for variant in ("released", "faithful")]
+    rest = [row for row in methods.rows() if row[0] not in LEFT_OUT and row[1] not in ("released", "faithful")]
+    rows += [_row(means, dataset, *row) for row in rest]
+    headings = [tasks.task(dataset).title, *(METRICS[metric].label for metric in COLUMNS)]
+    return _pipes(headings, [row for row in rows if row])
+
+
+def _printed(dataset: str, method: str, metric: str) -> str:
+    """What the paper prints: a number, × where it could not be had, nothing for a metric that is not in it."""
+    number = printed(dataset, method, metric)
+    return number.text if number else "×" if (dataset, method, metric) in paper_table().index else ""
+
+
+def _row(means: pd.Series, dataset: str, method: str, variant: str) -> list[Cell]:
+    if (dataset, method, variant) not in means.index.droplevel("metric"):
+        return []
+    own = means[dataset, method, variant]
+    texts = (f"{own[metric]:.{decimals}f}" if metric in own else "" for metric, decimals in COLUMNS.items())
+    return [_name(method, variant), *map(Cell, texts)]
 
 
 def _listed(findings: pd.DataFrame) -> str:
@@ -63,68 +95,37 @@ def _listed(findings: pd.DataFrame) -> str:
     return "\n".join(["What a close reading of the paper found, each line computed from these results:\n", *lines])
 
 
-def _table(table: pd.DataFrame, paper: pd.DataFrame, dataset: str, title: str) -> str:
-    heads = [heading for heading, _ in COLUMNS.values()]
-    lines = [f"| {title} | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
-    for method, name in PRINTED.items():
-        printed = paper[(paper["dataset"] == dataset) & (paper["method"] == method)].set_index("metric")["value"]
-        values = ["×" if pd.isna(printed.get(m, "")) else str(printed.get(m, "")) for m in COLUMNS]
-        lines.append(f"| *{name}, printed* | {' | '.join(values)} |")
-        lines += _row(table, dataset, method, "released", f"{name}, as released")
-        lines += _row(table, dataset, method, "faithful", f"**{name}**")
-    for method, variant, label in (*RSGG_CE, *OTHERS):
-        lines += _row(table, dataset, method, variant, label)
-    return "\n".join(lines)
+# -- Ablations and claims --------------------------------------------------------------------------------
+
+CURVES = (
+    ("rsgg-ce", "faithful"), ("rsgg-ce", "released"), (PREDICTION, "closed form"), ("cf2", "faithful"),
+    ("cf2", "released"),
+)  # fmt: skip
+SHOWN_VALUES = {
+    "cycle_size": (3, 8, 15, 28), "n_cycles": (2, 4, 8, 32), "n_nodes": (28, 64, 128, 512),
+    "n_instances": (100, 500, 2000, 8000),
+}  # fmt: skip
 
 
-def _row(table: pd.DataFrame, dataset: str, method: str, variant: str, label: str) -> list[str]:
-    rows = table[(table.dataset == dataset) & (table.method == method) & (table.variant == variant)]
-    if rows.empty:
-        return []
-    means = rows.set_index("metric")["mean"]
-    return [f"| {label} | {' | '.join(_number(means, metric) for metric in COLUMNS)} |"]
-
-
-def _number(means: pd.Series, metric: str) -> str:
-    return f"{means[metric]:.{COLUMNS[metric][1]}f}" if metric in means else ""
-
-
-# -- Ablations and claims ----------------------------------------------------------------------------------
-
-CURVES = (  # rows of the ablations' table
-    ("rsgg-ce", "faithful", "**RSGG-CE**"),
-    ("rsgg-ce", "released", "RSGG-CE, as released"),
-    ("uniform-sampler", "closed form", "*predicted for equal probabilities*"),
-    ("cf2", "faithful", "**CF²**"),
-    ("cf2", "released", "CF², as released"),
-)
-VARIED = {
-    "cycle_size": ("Nodes per cycle", (3, 8, 15, 28)),
-    "n_cycles": ("Cycles", (2, 4, 8, 32)),
-    "n_nodes": ("Nodes", (28, 64, 128, 512)),
-    "n_instances": ("Instances", (100, 500, 2000, 8000)),
-}
-
-
-def ablations(folder: Path = REFERENCE) -> str:
+def ablations(results: Results) -> str:
     """A table per ablation: Correctness and, in parentheses, GED, at four values of the grid."""
     tables = []
-    for vary, (title, values) in VARIED.items():
-        curves = pd.read_csv(folder / f"ablation_{vary}.csv").set_index(["method", "variant", "metric", "value"])[
-            "mean"
-        ]
-        lines = [f"| {title} | {' | '.join(map(str, values))} |", "|---" * (len(values) + 1) + "|"]
-        for method, variant, label in CURVES:
-            cells = [_point(curves, method, variant, value) for value in values]
-            lines.append(f"| {label} | {' | '.join(cells)} |")
-        tables.append("\n".join(lines))
+    for vary, values in SHOWN_VALUES.items():
+        curves = stored(results, f"ablation_{vary}").set_index(["method", "variant", "metric", "value"])["mean"]
+        rows = [_curve(curves, *row, values) for row in CURVES]
+        tables.append(_pipes([grids.PAPER[vary].label.capitalize(), *map(str, values)], rows))
     return "\n\n".join(tables)
 
 
-def _point(curves: pd.Series, method: str, variant: str, value: int) -> str:
-    correctness = curves.get((method, variant, "correctness", value))
-    ged = curves.get((method, "monte carlo" if method == "uniform-sampler" else variant, "ged", value))
-    return "" if correctness is None or ged is None else f"{correctness:.3f} ({ged:.1f})"
+def _curve(curves: pd.Series, method: str, variant: str, values: tuple[int, ...]) -> list[Cell]:
+    predicted = method == PREDICTION
+    name = Cell("predicted for equal probabilities", "printed") if predicted else _name(method, variant)
+    row = [name]
+    for value in values:
+        correctness = curves.get((method, variant, "correctness", value))
+        ged = curves.get((method, "monte carlo" if predicted else variant, "ged", value))
+        row.append(Cell("" if correctness is None or ged is None else f"{correctness:.3f} ({ged:.1f})"))
+    return row
 
 
 VERDICTS = {
@@ -136,104 +137,95 @@ VERDICTS = {
 }
 
 
-def claims(folder: Path = REFERENCE) -> str:
+def claims(results: Results) -> str:
     """How many claims of the paper's prose hold."""
-    count = pd.read_csv(folder / "claims.csv")["verdict"].value_counts()
+    count = stored(results, "claims")["verdict"].value_counts()
     parts = [f"{count[verdict]} {words}" for verdict, words in VERDICTS.items() if verdict in count]
     return f"Of {count.sum()} claims of the paper's prose, checked by measurement, {', '.join(parts)}."
 
 
-# -- Runtime and searches ----------------------------------------------------------------------------------
+# -- Runtime and searches --------------------------------------------------------------------------------
 
 GROWN = {
     "inference_seconds": "CPU seconds to explain a graph", "fit_seconds": "CPU seconds to fit", "memory_mb": "memory"
 }  # fmt: skip
+UNITS = {"n_nodes": "n", "n_instances": "m"}
+FITS_NOTHING = 0.01  # seconds: a method that fits in less has nothing to fit
 
 
-EXPONENTS = {"n_nodes": "n", "n_instances": "m"}
-NOTHING = 0.01  # seconds: a method that fits in less has nothing to fit
-
-
-def growth(folder: Path = REFERENCE) -> str:
+def growth(results: Results) -> str:
     """How RSGG-CE and CF² grow: the exponents of the largest decade with their intervals."""
-    exponents, points = pd.read_csv(folder / "runtime_growth.csv"), pd.read_csv(folder / "runtime.csv")
-    heads = [f"{what}, in {unit}" for unit in ("n", "instances") for what in GROWN.values()]
-    lines = [f"| grows like | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
-    for method, variant, label in (row for row in CURVES if row[0] != "uniform-sampler"):
+    exponents, points = stored(results, "runtime_growth"), stored(results, "runtime")
+    headings = ["grows like", *(f"{what}, in {unit}" for unit in ("n", "instances") for what in GROWN.values())]
+    rows = []
+    for method, variant in (row for row in CURVES if row[0] != PREDICTION):
         own, measured = (t[(t["method"] == method) & (t["variant"] == variant)] for t in (exponents, points))
-        most = measured.groupby("quantity")["median"].max()
-        cells = [
-            _exponent(own[(own["vary"] == vary) & (own["quantity"] == quantity)], vary)
-            if quantity != "fit_seconds" or most[quantity] > NOTHING
-            else "–"
-            for vary in EXPONENTS
+        nothing = measured[measured["quantity"] == "fit_seconds"]["median"].max() <= FITS_NOTHING
+        texts = [
+            "–"
+            if quantity == "fit_seconds" and nothing
+            else _exponents(own[(own["vary"] == vary) & (own["quantity"] == quantity)], UNITS[vary])
+            for vary in UNITS
             for quantity in GROWN
         ]
-        lines.append(f"| {label} | {' | '.join(cells)} |")
-    ours = (points["method"] == "rsgg-ce") & (points["variant"] == "faithful") & (points["vary"] == "n_nodes")
-    largest = int(points.loc[ours, "value"].max())
-    at = points[ours & (points["value"] == largest)].set_index("quantity")["median"]
-    said = (
-        f"At {largest} nodes RSGG-CE needs {at['inference_seconds']:.2f} s to explain a graph, "
-        f"{at['fit_seconds'] / 60:.1f} min to fit and {at['memory_mb'] / 1024:.1f} GB."
-    )
-    return "\n".join([*lines, "", said])
+        rows.append([_name(method, variant), *map(Cell, texts)])
+    return f"{_pipes(headings, rows)}\n\n{_largest(points)}"
 
 
-def _exponent(lines: pd.DataFrame, vary: str) -> str:
+def _exponents(lines: pd.DataFrame, unit: str) -> str:
     """n^1.02 [0.95, 1.10]; with the range that each is about where data sets of several sizes are fitted apart."""
     said = []
     for line in lines.itertuples():
-        values = line.points.split(" (")[0].split()
+        values = line.points.split()
         about = f" ({values[0]}–{values[-1]})" if len(lines) > 1 else ""
-        power = f"{EXPONENTS[vary]}<sup>{line.exponent:.2f}</sup>"
-        said.append(f"{power} [{line.ci_low:.2f}, {line.ci_high:.2f}]{about}")
+        said.append(f"{unit}<sup>{line.exponent:.2f}</sup> [{line.ci_low:.2f}, {line.ci_high:.2f}]{about}")
     return ", ".join(reversed(said))
 
 
-def searches(folder: Path = REFERENCE) -> str:
+def _largest(points: pd.DataFrame) -> str:
+    ours = points[(points["method"] == "rsgg-ce") & (points["variant"] == "faithful") & (points["vary"] == "n_nodes")]
+    largest = int(ours["value"].max())
+    at = ours[ours["value"] == largest].set_index("quantity")["median"]
+    return (
+        f"At {largest} nodes RSGG-CE needs {at['inference_seconds']:.2f} s to explain a graph, "
+        f"{at['fit_seconds'] / 60:.1f} min to fit and {at['memory_mb'] / 1024:.1f} GB."
+    )
+
+
+def searches(results: Results) -> str:
     """What each search for hyper-parameters found, promised and kept."""
-    heads = (
+    headings = [
         "search", "trials", "best where trials were", "our settings there", "best on unseen graphs (GED)",
         "our settings there (GED)",
-    )  # fmt: skip
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    for line in pd.read_csv(folder / "hpo_summary.csv").itertuples():
-        name = f"{PRINTED[line.method]}{', as released' if line.variant == 'released' else ''}, {line.protocol}"
-        cells = (
-            name, line.trials, f"{line.best_value:.3f}", f"{line.default_value:.3f}",
-            f"{line.winner_correctness:.3f} ({line.winner_ged:.1f})",
+    ]  # fmt: skip
+    rows = []
+    for line in stored(results, "hpo_summary").itertuples():
+        texts = (
+            f"{methods.label(line.method, line.variant)}, {line.protocol}", str(line.trials), f"{line.best_value:.3f}",
+            f"{line.default_value:.3f}", f"{line.winner_correctness:.3f} ({line.winner_ged:.1f})",
             f"{line.default_correctness:.3f} ({line.default_ged:.1f})",
         )  # fmt: skip
-        lines.append(f"| {' | '.join(map(str, cells))} |")
-    return "\n".join(lines)
+        rows.append([Cell(text) for text in texts])
+    return _pipes(headings, rows)
 
 
-# -- The file ----------------------------------------------------------------------------------------------
+# -- The file --------------------------------------------------------------------------------------------
+
+BLOCKS = {"results": table1, "ablations": ablations, "claims": claims, "growth": growth, "searches": searches}
 
 
-def with_blocks(readme: str, blocks: dict[str, str]) -> str:
-    """The README with these texts between the markers of their names."""
-    for name, text in blocks.items():
+def with_blocks(readme: str, results: Results) -> str:
+    """The README with its blocks, each between the markers of its name, as these results have them."""
+    for name, block in BLOCKS.items():
         begin, end = f"<!-- {name}: written by figures/readme.py -->", f"<!-- end of {name} -->"
-        before, _, rest = readme.partition(begin)
-        _, _, after = rest.partition(end)
-        readme = f"{before}{begin}\n{text}\n{end}{after}"
+        before, found, rest = readme.partition(begin)
+        if found:
+            readme = f"{before}{begin}\n{block(results)}\n{end}{rest.partition(end)[2]}"
     return readme
 
 
-def from_reference() -> dict[str, str]:
-    """The blocks as the committed reference results have them."""
-    stored = (pd.read_csv(REFERENCE / f"{name}.csv") for name in ("table1", "verdicts", "findings"))
-    table, verdicts, findings = stored
-    results = block(table, pd.read_csv(PAPER / "table1.csv", dtype=str), verdicts, findings)
-    return {
-        "results": results, "ablations": ablations(), "claims": claims(), "growth": growth(), "searches": searches()
-    }  # fmt: skip
-
-
 def main() -> None:
-    README.write_text(with_blocks(README.read_text(encoding="utf-8"), from_reference()), encoding="utf-8")
+    write_text(README, with_blocks(README.read_text(encoding="utf-8"), Results((REFERENCE,))))
 
 
 if __name__ == "__main__":
