@@ -2,33 +2,28 @@
 
     python benchmarks/ablation.py --vary cycle_size
 
-runs RSGG-CE and CF², each faithful and as released, over the grid of `benchmarks.grids` in ten folds, and beside them
-the rows that ask whether the generator matters: the same samplers with an untrained generator and with none. Into
-`ablation_<vary>.csv` go means over folds with standard errors and 95 % bootstrap intervals, and, as rows of the method
-`uniform-sampler`, what a sampler without a generator is predicted to score (`benchmarks.uniform`).
+runs RSGG-CE and CF², each faithful and as released, over the grid of `benchmarks.registry.ablations` in ten folds, and
+beside them the rows that ask whether the generator matters: the same samplers with an untrained generator and with
+none. Into `ablation_<vary>.csv` go means over folds with standard errors and 95 % bootstrap intervals, and, as rows of
+the method `uniform-sampler`, what a sampler without a generator is predicted to score (`benchmarks.judging.uniform`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from rich import box
-from rich.console import Group, RenderableType
-from rich.table import Table
 
-from benchmarks import grids, uniform
-from benchmarks.catalogue import CATALOGUE, choose_methods
-from benchmarks.cell import Cell, chosen_folds, grid
-from benchmarks.grids import Grid
-from benchmarks.options import AblationOptions, names, numbers, unknown
-from benchmarks.store import Store, write_csv
-from benchmarks.table1 import accounted, missing
-from rsgg.statistics import bootstrap_interval, fold_means
+from benchmarks.judging import uniform
+from benchmarks.registry import ablations, methods, tasks
+from benchmarks.registry.ablations import Grid
+from benchmarks.registry.names import names, numbers, unknown
+from benchmarks.results.artefacts import Artefacts
+from benchmarks.results.cell import Cell, canonical
+from benchmarks.results.summary import accounted, fold_estimate
+from benchmarks.running.experiment import Experiment, Finished
+from benchmarks.running.options import AblationOptions
+from benchmarks.running.plan import chosen_folds, grid
 
 METHODS = (
     "rsgg-ce:faithful", "rsgg-ce:released", "cf2:faithful", "cf2:released",
@@ -40,77 +35,60 @@ METRICS = (
     "correctness_class_1", "removal_auroc", "explain_calls", "explain_seconds", "fit_calls", "fit_seconds",
 )  # fmt: skip
 PREDICTION = "uniform-sampler"
-DEFAULTS = AblationOptions()
 
 
 def chosen(options: AblationOptions) -> list[Grid]:
     """The grids that are asked for."""
-    if options.grid not in grids.GRIDS:
-        raise unknown("grid", options.grid, list(grids.GRIDS))
-    known = grids.GRIDS[options.grid]
+    if options.grid not in ablations.GRIDS:
+        raise unknown("grid", options.grid, list(ablations.GRIDS))
+    known = ablations.GRIDS[options.grid]
     for name in names(options.vary):
         if name not in known:
             raise unknown("ablation", name, list(known))
     asked = names(options.vary) or list(known)
-    return [grids.small(known[name]) if options.smoke else known[name] for name in asked]
+    return [ablations.small(known[name]) if options.smoke else known[name] for name in asked]
 
 
-def cells(options: AblationOptions) -> list[Cell]:
+def plan(options: AblationOptions) -> list[Cell]:
     """Point by point: RSGG-CE and CF² and their controls, or the methods that are asked for, in the chosen folds."""
-    methods = choose_methods(options.methods or METHODS)
+    rows = methods.choose(options.methods or METHODS)
     folds = chosen_folds(options) if options.folds or options.grid == "paper" or options.smoke else (0,)
-    seeds = numbers(options.seeds, "seed") or (0,)
-    points = [spec for ablation in chosen(options) for spec in ablation.points.values()]
-    return list(dict.fromkeys(grid(points, methods, folds=folds, seeds=seeds, smoke=options.smoke)))
+    seeds, base = numbers(options.seeds, "seed") or (0,), tasks.task(ablations.TASK)
+    points = [base.varied(point) for ablation in chosen(options) for point in ablation.points.values()]
+    cells = grid(points, rows, folds=folds, seeds=seeds, smoke=options.smoke, graph_seconds=options.graph_seconds)
+    return list(dict.fromkeys(cells))
 
 
-# -- From the ledger to curves -------------------------------------------------------------------------------------
-
-
-def curves(ablation: Grid, ledger: pd.DataFrame, expected: Sequence[Cell]) -> pd.DataFrame:
+def curves(ablation: Grid, done: Finished) -> pd.DataFrame:
     """`COLUMNS`: a line per value, method, variant and metric, and the predictions of the uniform sampler."""
-    value_of = {spec: value for value, spec in ablation.points.items()}
-    at = {cell.key: value_of[cell.row[0]] for cell in expected if cell.row[0] in value_of}
+    value_of = {canonical(dict(point)): value for value, point in ablation.points.items()}
+    options = {cell.key: canonical(dict(cell.task.replicate(0).options)) for cell in done.cells}
+    at = {key: value_of[point] for key, point in options.items() if point in value_of}
     lines: list[dict[str, Any]] = []
-    if not ledger.empty:
-        own = accounted(ledger[ledger["cell"].isin(at)], CATALOGUE)
+    if not done.ledger.empty:
+        own = accounted(done.ledger[done.ledger["cell"].isin(at)])
         own = own.assign(value=own["cell"].map(at), ged_per_node=own["ged"] / own["n_nodes"])
         for (value, method, variant), rows in own.groupby(["value", "method", "variant"], sort=False):
             lines += [
-                {"value": value, "method": method, "variant": variant, "metric": metric, **_estimate(rows, metric)}
+                {"value": value, "method": method, "variant": variant, "metric": metric, **fold_estimate(rows, metric)}
                 for metric in METRICS
                 if rows[metric].notna().any()
             ]
-    order = {(method.name, method.variant): i for i, method in enumerate(CATALOGUE)}
+    order = {row: i for i, row in enumerate(methods.rows())}
     lines.sort(key=lambda line: (order[line["method"], line["variant"]], line["value"], METRICS.index(line["metric"])))
     return pd.DataFrame([*lines, *predictions(ablation)], columns=list(COLUMNS))
-
-
-def _estimate(rows: pd.DataFrame, metric: str) -> dict[str, float]:
-    """Mean, standard error and 95 % interval over fold means (of all replicates); neither for a single fold."""
-    cluster = rows["seed"] * rows["fold"].max() + rows["seed"] + rows["fold"]
-    means = fold_means(rows[metric], cluster)
-    interval = bootstrap_interval(rows[metric], clusters=cluster)
-    se = float(np.std(means, ddof=1) / np.sqrt(len(means))) if len(means) > 1 else float("nan")
-    return {
-        "mean": float(means.mean()), "se": se, "ci_low": interval.low, "ci_high": interval.high, "folds": len(means)
-    }  # fmt: skip
 
 
 def predictions(ablation: Grid) -> list[dict[str, Any]]:
     """What the released sampler is expected to score with all probabilities equal, on classes of equal size."""
     lines: list[dict[str, Any]] = []
-    simulated: dict[object, uniform.Simulated] = {}
-    for value, spec in ablation.points.items():
-        like = replace(spec, n_graphs=1)  # the prediction does not depend on how many graphs there are
-        if like not in simulated:
-            simulated[like] = uniform.simulate(spec)
-        found = simulated[like]
+    for value, point in ablation.points.items():
+        found = uniform.predicted(point)
         for variant, metric, mean, se in (
-            ("closed form", "correctness", uniform.correctness(spec), 0.0),
+            ("closed form", "correctness", found.closed_form, 0.0),
             ("monte carlo", "correctness", found.correctness, found.correctness_se),
             ("monte carlo", "ged", found.ged, found.ged_se),
-            ("monte carlo", "ged_per_node", found.ged / spec.n_nodes, found.ged_se / spec.n_nodes),
+            ("monte carlo", "ged_per_node", found.ged / found.n_nodes, found.ged_se / found.n_nodes),
         ):
             lines.append(
                 {
@@ -121,64 +99,24 @@ def predictions(ablation: Grid) -> list[dict[str, Any]]:
     return lines
 
 
-# -- Files and display ---------------------------------------------------------------------------------------------
+class Ablation(Experiment):
+    """Curves of GED and Correctness over one or all of the four grids."""
+
+    name = "ablation"
+
+    def plan(self, options: Any) -> list[Cell]:
+        return plan(options)
+
+    def tables(self, done: Finished, files: Artefacts, options: Any) -> None:
+        for ablation in chosen(options):
+            files.csv(f"{_table(ablation, options)}.csv", curves(ablation, done))
+
+    def shown(self, options: Any) -> tuple[str, ...]:
+        return tuple(_table(ablation, options) for ablation in chosen(options))
 
 
-def render(
-    ledger: pd.DataFrame,
-    expected: Sequence[Cell],
-    out: Path,
-    *,
-    store: Store | None = None,
-    reasons: Mapping[str, str] | None = None,
-    options: AblationOptions = DEFAULTS,
-) -> RenderableType:
-    """Write `ablation_<vary>.csv` (`ablation_<vary>_released.csv`) for every grid; returns what to print."""
-    shown: list[RenderableType] = []
-    for ablation in chosen(options):
-        table = curves(ablation, ledger, expected)
-        name = f"ablation_{ablation.vary}{'' if options.grid == 'paper' else '_released'}.csv"
-        write_csv(out / name, table)
-        shown.append(_table(ablation, table))
-    return Group(*shown, *(f"Missing: {gap}." for gap in missing(expected, ledger, reasons)))
-
-
-SHOWN = {"ged": 2, "correctness": 3}
-
-
-def _table(ablation: Grid, curves: pd.DataFrame) -> Table:
-    table = Table(title=f"Varying the number of {ablation.label} ({ablation.title})", box=box.SIMPLE_HEAD)
-    table.add_column("")
-    for value in ablation.points:
-        table.add_column(str(value), justify="right")
-    for (method, variant), rows in curves.groupby(["method", "variant"], sort=False):
-        for metric, decimals in SHOWN.items():
-            of_metric = rows[rows["metric"] == metric].set_index("value")
-            if len(of_metric):
-                cells = [_shown(of_metric, value, decimals) for value in ablation.points]
-                table.add_row(f"{method} ({variant}), {metric}", *cells)
-    return table
-
-
-def _shown(rows: pd.DataFrame, value: int, decimals: int) -> str:
-    if value not in rows.index:
-        return "–"
-    mean, se = rows.loc[value, ["mean", "se"]]
-    return f"{mean:.{decimals}f}" + ("" if pd.isna(se) or not se else f" ±{se:.{decimals}f}")
-
-
-def live_table(ledger: pd.DataFrame) -> RenderableType:
-    """Correctness and GED of each row as far as it has come, over all points."""
-    if ledger.empty:
-        return ""
-    rows = accounted(ledger, CATALOGUE).groupby(["method", "variant", "n_nodes"], sort=False)
-    table = Table(box=box.SIMPLE_HEAD)
-    for title in ("", "nodes", "graphs", "Correctness", "GED"):
-        table.add_column(title, justify="right")
-    for (method, variant, n), instances in rows:
-        correctness, ged = instances["correctness"].mean(), instances["ged"].mean()
-        table.add_row(f"{method} ({variant})", str(n), str(len(instances)), f"{correctness:.3f}", f"{ged:.2f}")
-    return table
+def _table(ablation: Grid, options: AblationOptions) -> str:
+    return f"ablation_{ablation.vary}{'' if options.grid == 'paper' else '_released'}"
 
 
 if __name__ == "__main__":

@@ -12,23 +12,25 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from importlib import import_module, metadata
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
 from typer.exceptions import TyperException
 
-from benchmarks.options import (
-    RESULTS,
-    ROOT,
+from benchmarks.registry.names import imported
+from benchmarks.results.files import LOCAL, REFERENCE, ROOT
+from benchmarks.running.options import (
     AblationOptions,
     HpoOptions,
     RunOptions,
     RuntimeOptions,
+    Table1Options,
     TraceOptions,
     available_cores,
 )
+from rsgg.errors import RSGGError
 
 app = typer.Typer(
     help="Reproduce the RSGG-CE paper: data, methods, tables and figures.\n\nExample: ./reproduce.sh table1 --smoke",
@@ -47,19 +49,11 @@ def no_command(context: typer.Context) -> None:
 # -- Experiments -----------------------------------------------------------------------------------------
 
 
-def experiment(
-    name: str, says: str, example: str, options: type[RunOptions] = RunOptions, *, runs_itself: bool = False
-) -> None:
-    """Add the command that runs `benchmarks/<name>.py`; its options are the fields of the options class.
-
-    An experiment whose cells are not known in advance has a `run(options)` of its own.
-    """
+def experiment(name: str, where: str, says: str, example: str, options: type[RunOptions] = RunOptions) -> None:
+    """Add the command that runs the experiment `where` ("module:Class"); its options are the fields of `options`."""
 
     def run(**values: Any) -> None:
-        from benchmarks.experiment import run as run_experiment
-
-        module = import_module(f"benchmarks.{name}")
-        raise typer.Exit(module.run(options(**values)) if runs_itself else run_experiment(module, options(**values)))
+        raise typer.Exit(imported(where)().run(options(**values)))
 
     hints = get_type_hints(options, include_extras=True)
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
@@ -77,17 +71,26 @@ def _help(says: str, example: str) -> str:
     return f"{says}\n\nExample: ./reproduce.sh {example}"
 
 
-experiment("table1", "Table 1: compute what is missing, print it beside the paper's.", "table1 --methods rsgg-ce")
-experiment("ablation", "The four ablations on Tree-Cycles.", "ablation --vary cycle_size", AblationOptions)
 experiment(
-    "runtime", "Inference runtime as graphs and data sets grow.", "runtime --vary n_nodes", RuntimeOptions,
-    runs_itself=True,
+    "table1", "benchmarks.table1:Table1", "Table 1: compute what is missing, print it beside the paper's.",
+    "table1 --methods rsgg-ce", Table1Options,
 )  # fmt: skip
-experiment("convergence", "Both losses of RSGG-CE per epoch, with checks for mode collapse.", "convergence")
-experiment("hpo", "Search for hyper-parameters.", "hpo --method cf2", HpoOptions, runs_itself=True)
 experiment(
-    "traces", "What RSGG-CE's sampler does step by step, for figures of the method.", "traces --folds 0", TraceOptions,
-    runs_itself=True,
+    "ablation", "benchmarks.ablation:Ablation", "The four ablations on Tree-Cycles.", "ablation --vary cycle_size",
+    AblationOptions,
+)  # fmt: skip
+experiment(
+    "runtime", "benchmarks.runtime:Runtime", "Inference runtime as graphs and data sets grow.",
+    "runtime --vary n_nodes", RuntimeOptions,
+)  # fmt: skip
+experiment(
+    "convergence", "benchmarks.convergence:Convergence",
+    "Both losses of RSGG-CE per epoch, with checks for mode collapse.", "convergence",
+)  # fmt: skip
+experiment("hpo", "benchmarks.hpo:Hpo", "Search for hyper-parameters.", "hpo --method cf2", HpoOptions)
+experiment(
+    "traces", "benchmarks.traces:Traces", "What RSGG-CE's sampler does step by step, for figures of the method.",
+    "traces --folds 0", TraceOptions,
 )  # fmt: skip
 
 
@@ -95,6 +98,12 @@ experiment(
 
 DataDir = Annotated[
     Path | None, typer.Option(envvar="RSGG_DATA_DIR", help="Folder that holds the data sets; else they are downloaded.")
+]
+Folder = Annotated[
+    Path | None, typer.Option(help="Folder of results.", show_default="local ones where complete, else the reference")
+]
+Beside = Annotated[
+    bool, typer.Option("--beside-reference", help="Show the rows of the folder beside the committed ones.")
 ]
 
 
@@ -120,20 +129,33 @@ def test() -> None:
     environment = dict(os.environ)
     if environment.get("RSGG_DATA_DIR"):
         environment["RSGG_DATA_DIR"] = str(Path(environment["RSGG_DATA_DIR"]).resolve())
-    checks = (("ruff", "check", "."), ("mypy",), ("pytest", "-q", "-n", "2"))
+    workers = str(available_cores())
+    checks = (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy",), ("pytest", "-q", "-n", workers))
     failed = []
     for check in checks:
         print(f"== {' '.join(check)}", flush=True)
         if subprocess.run([sys.executable, "-m", *check], cwd=ROOT, env=environment).returncode:
-            failed.append(check[0])
+            failed.append(" ".join(check[:2]) if check[0] == "ruff" else check[0])
     print(f"Failed: {', '.join(failed)}." if failed else "All checks passed.")
     raise typer.Exit(1 if failed else 0)
+
+
+@command("Does your explainer, task or oracle keep its contract? Says what passed.", "check my_module:MyExplainer")
+def check(
+    what: Annotated[str, typer.Argument(help="my_module:MyExplainer, my_module:my_task or my_module:MyOracle.")],
+    oracle: Annotated[str, typer.Option(help="For an explainer that needs one of its own: my_module:MyOracle.")] = "",
+    data_dir: DataDir = None,
+) -> None:
+    from benchmarks.check import checked
+
+    for line in checked(what, oracle, data_dir):
+        print(line)
 
 
 @command("The appendix's statistics of the data sets, measured beside printed.", "datasets")
 def datasets(
     data_dir: DataDir = None,
-    out: Annotated[Path, typer.Option(help="Folder for datasets.csv.")] = RESULTS / "local",
+    out: Annotated[Path, typer.Option(help="Folder for datasets.csv.")] = LOCAL,
 ) -> None:
     from benchmarks.datasets import run
 
@@ -148,78 +170,78 @@ def claims(
             "--from", help="Folder of results.", show_default="results/local if complete, else results/reference"
         ),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for claims.csv and claims.md.")] = RESULTS / "local",
+    out: Annotated[Path, typer.Option(help="Folder for claims.csv and claims.md.")] = LOCAL,
 ) -> None:
     from benchmarks.claims import run
-    from benchmarks.show import terminal
 
-    terminal().print(run(source, out))
+    run(source, out)
 
 
 @command("Print a stored table at once: the committed reference, or yours with --out.", "show table1")
 def show(
-    what: Annotated[str, typer.Argument(help="Which table, e.g. table1.")],
-    out: Annotated[Path, typer.Option(help="Folder of results to show from.")] = RESULTS / "reference",
+    what: Annotated[str, typer.Argument(help="Which table, e.g. table1, verdicts, findings, claims, hpo_summary.")],
+    out: Annotated[Path, typer.Option(help="Folder of results to show from.")] = REFERENCE,
+    everything: Annotated[bool, typer.Option("--all", help="All rows and columns, with reasons.")] = False,
 ) -> None:
-    from benchmarks.show import show as show_stored
+    from figures.tables import show as show_stored
 
-    show_stored(what, out)
+    show_stored(what, out, everything=everything)
 
 
 @command("Draw every figure and table of the paper, and more, from stored results.", "figures")
 def figures(
-    results: Annotated[Path | None, typer.Option(help="Folder of results; else local, else reference.")] = None,
+    results: Folder = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the figures.")] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Worker processes.")] = available_cores(),
+    beside_reference: Beside = False,
 ) -> None:
+    from benchmarks.results.reader import Results
     from figures.gallery import draw_all
-    from figures.results import Results
     from figures.tables import write as write_tables
 
-    folder = out or (results or RESULTS / "local") / "figures"
-    for entry in draw_all(Results.of(results), folder, jobs):
+    stored = Results.of(results, beside_reference=beside_reference)
+    folder = out or (results or LOCAL) / "figures"
+    for entry in draw_all(stored, folder, jobs):
         gaps = f" (missing: {'; '.join(entry.missing)})" if entry.missing else ""
         print(f"{entry.name}.pdf, .png{gaps}")
-    tables = list(write_tables(Results.of(results), folder))
+    tables = list(write_tables(stored.again(), folder))
     print(f"All of them, and {len(tables)} files of tables, are in {folder}.")
 
 
 @command("All stored results on one web page that needs no network, with an explorer of single graphs.", "report")
 def report(
-    results: Annotated[
-        Path | None,
-        typer.Option(help="Folder of results.", show_default="local ones where complete, else the reference"),
-    ] = None,
+    results: Folder = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for index.html.", show_default="results/local/report")
     ] = None,
+    beside_reference: Beside = False,
 ) -> None:
     from figures.report import run
 
-    print(run(results, out))
+    print(run(results, out, beside_reference=beside_reference))
 
 
-@command("Turn your results into a reference: compact the cells, render the tables from them.", "publish")
+@command("Turn your results into a reference: compact the cells, render the tables from them.", "publish --out folder")
 def publish(
-    source: Annotated[Path, typer.Option("--from", help="Folder of results.")] = RESULTS / "local",
-    out: Annotated[Path, typer.Option(help="Folder for the reference.")] = RESULTS / "reference",
+    source: Annotated[Path, typer.Option("--from", help="Folder of results.")] = LOCAL,
+    out: Annotated[Path, typer.Option(help="Folder for the reference, e.g. results/reference.")] = LOCAL / "published",
 ) -> None:
     from benchmarks.publish import publish as publish_stored
-    from benchmarks.show import terminal
 
-    terminal().print(publish_stored(source, out))
+    print(publish_stored(source, out))
 
 
-@command("Check stored results: all checksums, and metrics re-derived from the stored edits.", "verify --sample 50")
+@command("Check stored results: every file's checksum, tables made again, cells computed again.", "verify --sample 5")
 def verify(
-    sample: Annotated[int, typer.Option(min=0, help="Cells per folder whose metrics are re-derived.")] = 20,
+    sample: Annotated[int, typer.Option(min=0, help="Cells that are computed again and compared.")] = 0,
+    derive: Annotated[int, typer.Option(min=0, help="Cells whose metrics are derived again from their edits.")] = 20,
+    seed: Annotated[int, typer.Option(help="Another seed chooses other cells.")] = 0,
     data_dir: DataDir = None,
-    out: Annotated[Path, typer.Option(help="Folder of results to check besides the reference.")] = RESULTS / "local",
+    out: Annotated[Path, typer.Option(help="Folder of results to check besides the reference.")] = LOCAL,
 ) -> None:
     from benchmarks.verify import verify as verify_stored
 
-    findings = verify_stored((out, RESULTS / "reference"), sample=sample, data_dir=data_dir)
-    print("\n".join(findings.sentences))
+    findings = verify_stored((out, REFERENCE), derive=derive, sample=sample, seed=seed, data_dir=data_dir, say=print)
     raise typer.Exit(1 if findings.wrong else 0)
 
 
@@ -250,11 +272,7 @@ def main(arguments: Sequence[str] | None = None, *, script: str = "") -> int:
             raise
         _silence_stdout()
         print(f"The output could not be written: {error.strerror}. Stored results are not touched.", file=sys.stderr)
-    except Exception as error:
-        from rsgg.errors import RSGGError  # late, see above
-
-        if not isinstance(error, RSGGError):
-            raise
+    except RSGGError as error:
         print(error, file=sys.stderr)
     return 2
 
@@ -269,11 +287,6 @@ def script(name: str) -> None:
     sys.exit(main(script=name))
 
 
-def program() -> None:
-    """The command `rsgg`, where the package is installed."""
-    sys.exit(main())
-
-
 def _sentence(message: str, command: str) -> str:
     """What the option parser has to say, as one sentence that ends with where to look."""
     said = " ".join(message.split()).replace(". Did you mean", "; did you mean")
@@ -281,4 +294,4 @@ def _sentence(message: str, command: str) -> str:
 
 
 if __name__ == "__main__":
-    program()
+    sys.exit(main())

@@ -16,7 +16,7 @@ paper says that both losses decrease monotonically and stabilise in the same reg
     same_region                 the smaller of the two losses over the larger, last tenth: at least `SAME_REGION`
     papers_rule                 the paper's sign of collapse, 𝔻's loss rises whilst 𝔾's falls: min(τ_𝔻, -τ_𝔾) < `TREND`
     discriminator_not_saturated 𝔻's loss, last tenth: hardly above ln 2, the loss of a coin (in equilibrium it is one)
-    flips, diversity, edits     losses alone do not show a collapse: the signs of `benchmarks.collapse`, last tenth
+    flips, diversity, edits     losses alone do not show a collapse: the signs of `judging.collapse`, last tenth
     score_spread                deviation of the removal scores inside a graph, without a limit: a generator that turns
                                 trees into cyclic graphs adds, and has no reason to tell edges apart
 
@@ -27,32 +27,22 @@ code's history holds losses only; for the rest its lines say so.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from rich import box
-from rich.console import Group, RenderableType
-from rich.table import Table
 from scipy import stats
 
-from benchmarks import collapse
-from benchmarks.catalogue import CATALOGUE, choose_datasets, choose_methods
-from benchmarks.cell import Cell, chosen_folds, grid
-from benchmarks.options import RunOptions
-from benchmarks.store import Store, write_csv
-from benchmarks.table1 import accounted, missing
+from benchmarks.judging import collapse
+from benchmarks.registry import tasks
+from benchmarks.results.artefacts import Artefacts
+from benchmarks.results.cell import Cell
+from benchmarks.running.experiment import Experiment, Finished
+from benchmarks.running.plan import cells_for
 from rsgg.errors import UsageError
 from rsgg.statistics import linear_slope
 
-METHODS, DATASETS = ("rsgg-ce",), ("tree-cycles", "asd")
-CLASS_NAMES = {
-    "tree-cycles": ("tree", "cyclic"),
-    "tree-cycles-relabelled": ("tree", "cyclic"),
-    "asd": ("typically developed", "autistic"),
-}
 LOSSES = ("discriminator_loss", "generator_loss")
 CURVE = ["dataset", "method", "variant", "class"]
 COLUMNS = (
@@ -67,16 +57,6 @@ DRIFT = 1.0  # standard deviations
 SAME_REGION = 0.5
 COIN = 1.05 * math.log(2)
 NOT_STORED = "not stored"
-DEFAULTS = RunOptions()
-
-
-def cells(options: RunOptions) -> list[Cell]:
-    """Table 1's cells of RSGG-CE, or of the methods that are asked for."""
-    if options.seeds:
-        raise UsageError("Training curves are kept of replicate 0 only, whose folds are the seeds; leave --seeds out.")
-    datasets = choose_datasets(options.datasets or DATASETS, smoke=options.smoke)
-    methods = choose_methods(options.methods or METHODS)
-    return grid(datasets, methods, folds=chosen_folds(options), smoke=options.smoke)
 
 
 # -- Curves --------------------------------------------------------------------------------------------------------
@@ -94,7 +74,7 @@ def curves(history: pd.DataFrame) -> pd.DataFrame:
     lines: list[dict[str, Any]] = []
     for whose, rows in adversarial(history).groupby(CURVE, sort=False):
         named = dict(zip(CURVE, whose, strict=True))
-        named["class_name"] = class_name(named["dataset"], named["class"])
+        named["class_name"] = tasks.task(named["dataset"]).class_name(named["class"])
         width = math.ceil((rows["epoch"].max() + 1) / POINTS)
         own = rows.assign(window=rows["epoch"] // width)
         middles = own.groupby("window")["epoch"].agg(lambda epochs: (epochs.min() + epochs.max()) / 2)
@@ -115,11 +95,6 @@ def _over_seeds(values: np.ndarray) -> dict[str, float]:
     return {"mean": mean, "se": se, "low": mean - half, "high": mean + half, "seeds": n}
 
 
-def class_name(dataset: str, c: int) -> str:
-    names = CLASS_NAMES.get(dataset, ())
-    return names[c] if c < len(names) else f"class {c}"
-
-
 # -- Checks --------------------------------------------------------------------------------------------------------
 
 
@@ -130,7 +105,7 @@ def checks(history: pd.DataFrame, edges: pd.Series) -> pd.DataFrame:
     lines: list[dict[str, Any]] = []
     for whose, rows in own.groupby(collapse.ROW, sort=False):
         named = dict(zip(collapse.ROW, whose, strict=True))
-        named["class_name"] = class_name(named["dataset"], named["class"])
+        named["class_name"] = tasks.task(named["dataset"]).class_name(named["class"])
         found = [*_of_losses(rows.sort_values("epoch")), *_of_samples(ends[whose], float(edges[named["dataset"]]))]
         lines += [
             {**named, "check": check, "value": value, "limit": limit, "passed": passed}
@@ -210,107 +185,21 @@ def _last(loss: np.ndarray, share: float) -> np.ndarray:
     return loss[epoch >= len(loss) * (1 - share)]
 
 
-# -- What the paper says -------------------------------------------------------------------------------------------
+class Convergence(Experiment):
+    """The training curves of Table 1's cells of RSGG-CE, and what they show."""
 
-SHOWN = {
-    "finite": "finite",
-    "discriminator_decreases": "𝔻 decreases",
-    "generator_decreases": "𝔾 decreases",
-    "discriminator_settles": "𝔻 settles",
-    "generator_settles": "𝔾 settles",
-    "same_region": "same region",
-    "papers_rule": "paper's rule",
-    "discriminator_not_saturated": "𝔻 not saturated",
-    "flips": "flips",
-    "diversity": "diversity",
-    "edits": "edits",
-}
-CLAIMS = {
-    "“The loss of the discriminator/generator decreases monotonically …”": (
-        "discriminator_decreases",
-        "generator_decreases",
-    ),
-    "“… and stabilises within the same region, …”": ("discriminator_settles", "generator_settles", "same_region"),
-    "“… avoiding mode collapse that happens, w.l.o.g., if the loss of the discriminator increases whilst that of the "
-    "generator decreases.”": ("papers_rule",),
-    "Losses alone do not show a collapse; what else is stored does": (
-        "discriminator_not_saturated",
-        "flips",
-        "diversity",
-        "edits",
-    ),
-}
+    name = "convergence"
+    shows = ("convergence_checks",)
 
+    def plan(self, options: Any) -> list[Cell]:
+        if options.seeds:
+            raise UsageError("Training curves are kept of replicate 0, whose folds are the seeds; leave --seeds out.")
+        return cells_for(options, rows=["rsgg-ce"], entries=tasks.PAPER)
 
-def claims(found: pd.DataFrame) -> list[str]:
-    """A sentence per claim of the appendix: in how many of the fits, both classes counted, what it says is there."""
-    said = []
-    for claim, names in CLAIMS.items():
-        parts = []
-        for whose, rows in found.groupby(CURVE[:3], sort=False):
-            counts = [_count(rows[rows["check"] == name]) for name in names]
-            parts.append(f"{_row(*whose)} {', '.join(counts)}")
-        said.append(f"{claim} ({', '.join(SHOWN[name] for name in names)}): {'; '.join(parts)}.")
-    return said
-
-
-def _row(dataset: str, method: str, variant: str) -> str:
-    return f"{dataset}, {method} ({variant})"
-
-
-def _count(rows: pd.DataFrame) -> str:
-    """17/20, or why nothing can be counted."""
-    judged = rows[rows["passed"].isin(("yes", "no"))]
-    if rows.empty:
-        return ""
-    return f"{(judged['passed'] == 'yes').sum()}/{len(judged)}" if len(judged) else str(rows["passed"].iloc[0])
-
-
-# -- Files and display ---------------------------------------------------------------------------------------------
-
-
-def render(
-    ledger: pd.DataFrame,
-    expected: Sequence[Cell],
-    out: Path,
-    *,
-    store: Store,
-    reasons: Mapping[str, str] | None = None,
-    options: RunOptions = DEFAULTS,
-) -> RenderableType:
-    """Write `convergence.csv` and `convergence_checks.csv`; returns what to print."""
-    history = store.history(expected)
-    edges = ledger.groupby("dataset")["n_edges"].mean() if len(ledger) else pd.Series(dtype=float)
-    found = checks(history, edges)
-    for name, table in {"convergence.csv": curves(history), "convergence_checks.csv": found}.items():
-        write_csv(out / name, table)
-    gaps = [f"Missing: {gap}." for gap in missing(expected, ledger, reasons)]
-    if found.empty:
-        return Group("None of these methods trains a discriminator and a generator per class.", *gaps)
-    return Group(_table(found), *claims(found), *gaps)
-
-
-def _table(found: pd.DataFrame) -> Table:
-    table = Table(title="Fits that pass, of all fits of a class", box=box.SIMPLE_HEAD)
-    table.add_column("")
-    for title in SHOWN.values():
-        table.add_column(title.replace(" ", "\n"), justify="right")
-    for (*whose, name), rows in found.groupby([*CURVE[:3], "class_name"], sort=False):
-        table.add_row(f"{_row(*whose)}: {name}", *(_count(rows[rows["check"] == check]) for check in SHOWN))
-    return table
-
-
-def live_table(ledger: pd.DataFrame) -> RenderableType:
-    """How far each row has come: folds, Correctness and GED."""
-    if ledger.empty:
-        return ""
-    table = Table(box=box.SIMPLE_HEAD)
-    for title in ("", "folds", "Correctness", "GED"):
-        table.add_column(title, justify="right")
-    for whose, rows in accounted(ledger, CATALOGUE).groupby(CURVE[:3], sort=False):
-        correctness, ged = rows["correctness"].mean(), rows["ged"].mean()
-        table.add_row(_row(*whose), str(rows["fold"].nunique()), f"{correctness:.3f}", f"{ged:.2f}")
-    return table
+    def tables(self, done: Finished, files: Artefacts, options: Any) -> None:
+        edges = done.ledger.groupby("dataset")["n_edges"].mean() if len(done.ledger) else pd.Series(dtype=float)
+        files.csv("convergence.csv", curves(done.history))
+        files.csv("convergence_checks.csv", checks(done.history, edges))
 
 
 if __name__ == "__main__":

@@ -12,16 +12,15 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from rich.console import Console
-from rich.table import Table
 from scipy.sparse.csgraph import shortest_path
 
-from benchmarks.options import RESULTS
-from benchmarks.store import write_whole
-from rsgg.data import ASD, Dataset, DatasetSpec, TreeCycles
+from benchmarks.registry import tasks
+from benchmarks.results.artefacts import Artefacts
+from benchmarks.results.paper import of_paper
+from figures import tables
+from rsgg.data import Dataset, TreeCycles
 from rsgg.errors import DataError
 
-TITLES = {"tree-cycles": "Tree-Cycles", "asd": "ASD"}
 LAST_DIGIT = 0.0005
 STANDARD_ERRORS = 3
 
@@ -89,27 +88,24 @@ def _count(value: int) -> Measured:
 
 def printed() -> pd.DataFrame:
     """What the paper prints on its data: columns dataset, quantity, paper, place."""
-    table = pd.read_csv(RESULTS / "paper" / "datasets.csv", dtype=str)
-    table = table.rename(columns={"statistic": "quantity"})
+    table = of_paper("datasets", dtype=str).rename(columns={"statistic": "quantity"})
     table = table.melt(["quantity", "place"], var_name="dataset", value_name="paper")
-    claims = pd.read_csv(RESULTS / "paper" / "dataset_claims.csv", dtype=str)
-    return pd.concat((table, claims), ignore_index=True)
+    return pd.concat((table, of_paper("dataset_claims", dtype=str)), ignore_index=True)
 
 
 def compare(data_dir: Path | None) -> Iterator[dict[str, str]]:
     """Rows dataset, quantity, paper, measured, verdict, note, place; nothing measured where data cannot be had."""
     paper = {(row["dataset"], row["quantity"]): row for _, row in printed().iterrows()}
-    specs: tuple[DatasetSpec, ...] = (TreeCycles(), ASD())
-    for spec in specs:
+    for task in tasks.of_paper():
         try:
-            measured = describe(spec.load(data_dir), generated="seed" in spec.parameters())
+            measured = describe(task.load(data_dir).dataset, generated=task.generated)
         except DataError as error:
-            measured = {name: Measured("", note=str(error)) for dataset, name in paper if dataset == spec.name}
+            measured = {name: Measured("", note=str(error)) for dataset, name in paper if dataset == task.name}
         for quantity, ours in measured.items():
-            said = paper.get((spec.name, quantity), {})
+            said = paper.get((task.name, quantity), {})
             verdict = ours.verdict(said.get("paper", "")) if ours.shown else ""
             yield {
-                "dataset": spec.name,
+                "dataset": task.name,
                 "quantity": quantity,
                 "paper": said.get("paper", ""),
                 "measured": ours.shown,
@@ -119,32 +115,11 @@ def compare(data_dir: Path | None) -> Iterator[dict[str, str]]:
             }
 
 
-def render(rows: pd.DataFrame) -> Table:
-    """The table as in the appendix, with what was measured beside what is printed."""
-    notes = [f"{TITLES[row.dataset]}: {row.note}" for row in rows.itertuples() if row.note]
-    table = Table(title="Statistical description of the datasets", caption="\n".join(dict.fromkeys(notes)) or None)
-    table.add_column("quantity")
-    for title in TITLES.values():
-        table.add_column(f"{title}, paper", justify="right", style="dim")
-        table.add_column(f"{title}, measured", justify="right")
-    for quantity, group in rows.groupby("quantity", sort=False):
-        cells = [str(quantity)]
-        for dataset in TITLES:
-            row = group[group["dataset"] == dataset].squeeze()
-            if row.empty:
-                cells += ["", ""]
-            else:
-                differs = row["verdict"] == "differs"
-                cells += [row["paper"], f"[yellow]{row['measured']} (differs)[/yellow]" if differs else row["measured"]]
-        table.add_row(*cells)
-    return table
-
-
 def run(out: Path, data_dir: Path | None) -> None:
-    """Measure, print the table and write `datasets.csv` to `out`."""
-    rows = pd.DataFrame(compare(data_dir))
-    Console().print(render(rows))
-    write_whole(out / "datasets.csv", lambda file: rows.to_csv(file, index=False))
+    """Measure, write `datasets.csv` to `out` and print it."""
+    with Artefacts(out, "datasets") as files:
+        files.text("datasets.csv", pd.DataFrame(compare(data_dir)).to_csv(index=False))
+    tables.show("datasets", out)
 
 
 if __name__ == "__main__":

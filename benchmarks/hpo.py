@@ -5,8 +5,8 @@
 
 The paper's search chose on the folds that its table reports; `--protocol paper` does the same, so that it can be shown
 what that is worth. Trials run one after another and the folds of a trial in parallel. A fold of a trial is a cell like
-any other (`benchmarks.runner`), kept in the store: repeating it costs nothing. How trials are asked and kept is said in
-`benchmarks.study`, what is written in `benchmarks.hpo_table`.
+any other, kept in the folder `hpo` of the results: repeating it costs nothing. How trials are asked and kept is said in
+`benchmarks.searching.study`, what is written in `benchmarks.searching.tables`.
 """
 
 from __future__ import annotations
@@ -15,65 +15,79 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from math import ceil
+from pathlib import Path
 from statistics import mean
 from typing import Any
 
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, TrialState
 
-from benchmarks import hpo_table
-from benchmarks.catalogue import Method, choose_datasets, choose_methods
-from benchmarks.cell import FOLDS, Cell
-from benchmarks.experiment import terminate_like_interrupt, workers_for
-from benchmarks.options import HpoOptions, names, numbers
-from benchmarks.progress import in_words
-from benchmarks.runner import Report, run_cells
-from benchmarks.searches import Search, Values
-from benchmarks.show import terminal
-from benchmarks.store import Store
-from benchmarks.study import Compute, Score, Study, opened, run_trial, score, stored_trials, values_of, winner
+from benchmarks.registry import methods, tasks
+from benchmarks.registry.methods import Method
+from benchmarks.registry.names import names, numbers
+from benchmarks.results.artefacts import Artefacts
+from benchmarks.results.cell import FOLDS, Cell
+from benchmarks.results.ledger import Store
+from benchmarks.running.experiment import Experiment, Finished, run_cells
+from benchmarks.running.options import HpoOptions
+from benchmarks.running.progress import in_words
+from benchmarks.running.run_cell import Report
+from benchmarks.running.workers import Work
+from benchmarks.searching import tables as hpo_tables
+from benchmarks.searching.space import Search, Values
+from benchmarks.searching.study import Compute, Score, Study, opened, run_trial, score, stored_trials, values_of, winner
 from rsgg.errors import DataError, UsageError
 
 TRIALS, SMOKE_TRIALS, SMOKE_INNER = 30, 2, 2
 STATES = {TrialState.COMPLETE: "complete", TrialState.PRUNED: "pruned", TrialState.FAIL: "failed"}
 
 
-def run(options: HpoOptions) -> int:
-    """Run the searches that the options ask for and write what they found; returns the exit code."""
-    searches = searches_for(options)
-    options = replace(options, jobs=workers_for(options))
-    if options.dry_run:
-        for search in searches:
-            _say_plan(search, options)
-        return 0
-    store, without = Store(options.results), []
-    try:
-        with terminate_like_interrupt():
-            for search in searches:
-                if not _conduct(search, options, store):
-                    without.append(search)
-    except BaseException as error:
-        if not _interrupted(error):
-            raise
-        command = "without --fresh the same command" if options.fresh else "the same command"
-        print(f"Stopped; finished trials and folds are stored; {command} goes on from here.", file=sys.stderr)
-        return 130
-    for line in dict.fromkeys(store.noticed):
-        print(line, file=sys.stderr)
-    terminal().print(hpo_table.render(options.results))
-    for search in without:
-        print(f"{search.title}: no trial was completed; hpo_{search.method.name}.csv says why.", file=sys.stderr)
-    return 1 if without else 0
+class Hpo(Experiment):
+    """Studies, whose cells are not known in advance: which come next depends on what the last ones scored."""
+
+    name = "hpo"
+    shows = ("hpo_summary",)
+    pages = ("hyperparameters.md",)
+
+    def plan(self, options: Any) -> list[Cell]:
+        return [cell for search in searches_for(options) for cell in search.cells({})]
+
+    def store(self, options: Any) -> Store:
+        """Apart from Table 1's results: trials try other values of the same rows."""
+        return Store(_folder(options))
+
+    def compute(self, options: Any, store: Store, report: Report) -> None:
+        self.without = [search for search in searches_for(options) if not _conduct(search, options, store)]
+
+    def conclude(self, options: Any, store: Store, report: Report) -> int:
+        with Artefacts(options.results, self.name) as files:
+            hpo_tables.render(files)
+        self.write_pages(options.results)
+        for search in self.without:
+            print(f"{search.title}: no trial was completed; hpo_{search.method.name}.csv says why.", file=sys.stderr)
+        return 1 if self.without else 0
+
+    def tables(self, done: Finished, files: Artefacts, options: Any) -> None:
+        hpo_tables.render(files)
+
+    def so_far(self, options: Any, store: Store) -> str:
+        done = [len(_stored_trials(search, options)) for search in searches_for(options)]
+        return f"{sum(done)} of {len(done) * n_trials(options)} trials are finished and stored"
+
+    def dry_run(self, options: Any, store: Store) -> None:
+        for search in searches_for(options):
+            _say_plan(search, options, store)
 
 
-def _interrupted(error: BaseException | None) -> bool:
-    """Was it Ctrl-C? Optuna's lock, interrupted while it is given back, raises an error of its own instead."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__context__
-    return error is not None
+def _folder(options: HpoOptions) -> Path:
+    """Where trials and their cells are kept."""
+    return options.results / "hpo"
+
+
+def _stored_trials(search: Search, options: HpoOptions) -> list[FrozenTrial]:
+    return stored_trials(search, n_trials(options), url=options.storage, folder=_folder(options))
 
 
 # -- What is asked for -----------------------------------------------------------------------------------
@@ -100,10 +114,10 @@ def searches_for(options: HpoOptions) -> list[Search]:
         "smoke": options.smoke,
     }
     return [
-        Search.of(method, dataset, options.protocol, study, **settings)
+        Search.of(method, task, options.protocol, study, **settings)
         for method in _methods(options)
-        for dataset in choose_datasets(options.datasets or ["tree-cycles"], smoke=options.smoke)
-        if _can_be_searched(method, dataset.name, beyond=options.beyond)
+        for task in tasks.choose(options.datasets or ["tree-cycles"], smoke=options.smoke)
+        if _can_be_searched(method, task.name, beyond=options.beyond)
         for study in studies
     ]
 
@@ -111,17 +125,18 @@ def searches_for(options: HpoOptions) -> list[Search]:
 def _methods(options: HpoOptions) -> Iterator[Method]:
     """A method without a variant is the faithful one, where there is one."""
     for name in names(options.methods):
-        variants = choose_methods([name])
+        variants = methods.choose([name])
         faithful = [method for method in variants if method.variant == "faithful"]
         yield from variants if ":" in name else faithful or variants
 
 
-def _can_be_searched(method: Method, dataset: str, *, beyond: bool) -> bool:
-    title = f"{method.name} ({method.variant})"
-    if method.unsupported(dataset):
-        raise UsageError(f"There is nothing to search: {method.unsupported(dataset)}.")
-    if not method.explainer.search_space(beyond=beyond):
-        raise UsageError(f"{title} declares no search space; declare one for its hyper-parameters or choose another.")
+def _can_be_searched(method: Method, task: str, *, beyond: bool) -> bool:
+    if method.unsupported(task):
+        raise UsageError(f"There is nothing to search: {method.unsupported(task)}.")
+    if not method.load().search_space(beyond=beyond):
+        raise UsageError(
+            f"{method.label} declares no search space; declare one for its hyper-parameters or choose another."
+        )
     return True
 
 
@@ -129,9 +144,9 @@ def n_trials(options: HpoOptions) -> int:
     return options.trials or (SMOKE_TRIALS if options.smoke else TRIALS)
 
 
-def _say_plan(search: Search, options: HpoOptions) -> None:
+def _say_plan(search: Search, options: HpoOptions, store: Store) -> None:
     """What would be run, and how long it would take on so many workers if nothing were pruned."""
-    trials = stored_trials(search, n_trials(options), url=options.storage, folder=options.results / "hpo")
+    trials = _stored_trials(search, options)
     left = n_trials(options) - (0 if options.fresh else len(trials))
     cells = search.cells({})
     rounds = ceil(len(cells) / options.jobs)
@@ -145,11 +160,11 @@ def _say_plan(search: Search, options: HpoOptions) -> None:
 
 
 def _seconds_per_fold(search: Search, trials: Sequence[FrozenTrial], store: Store) -> float:
-    """As trials of this study took; else as the catalogue's values took in Table 1; else the catalogue's guess."""
+    """As trials of this study took; else as the registry's values took in Table 1; else the registry's guess."""
     known = [trial.user_attrs["seconds"] / trial.user_attrs["folds"] for trial in trials if "folds" in trial.user_attrs]
     if not known:
-        usual = [Cell(search.dataset, search.with_values({}), fold) for fold in range(FOLDS)]
-        known = [stored.duration for stored in map(store.read, usual) if stored is not None]
+        usual = [Cell(search.task, search.with_values({}), fold) for fold in range(FOLDS)]
+        known = [seconds for seconds in map(store.duration, usual) if seconds]
     return mean(known) if known else search.method.seconds_per_fold
 
 
@@ -159,8 +174,7 @@ def _seconds_per_fold(search: Search, trials: Sequence[FrozenTrial], store: Stor
 def _conduct(search: Search, options: HpoOptions, store: Store) -> bool:
     """Do the trials that are left, measure the winner, write the method's file; False where no trial was completed."""
     compute = partial(_compute, store=store, options=options, computed=set())
-    folder = options.results / "hpo"
-    with opened(search, n_trials(options), url=options.storage, folder=folder, fresh=options.fresh) as study:
+    with opened(search, n_trials(options), url=options.storage, folder=_folder(options), fresh=options.fresh) as study:
         started, done_before = time.monotonic(), len(study.finished())
         while (trial := study.next()) is not None:
             try:
@@ -174,22 +188,17 @@ def _conduct(search: Search, options: HpoOptions, store: Store) -> bool:
             _say_progress(study, trial.number, finished, pace)
         trials = study.finished()
     rows = list(_rows(search, trials, store, compute))
-    path = options.results / f"hpo_{search.method.name}.csv"
-    hpo_table.write(path, hpo_table.merged(path, rows))
+    name = f"hpo_{search.method.name}.csv"
+    with Artefacts(options.results, "hpo") as files:
+        files.text(name, hpo_tables.merged(options.results / name, rows).to_csv(index=False))
     return winner(trials) is not None
 
 
 def _compute(cells: Sequence[Cell], *, store: Store, options: HpoOptions, computed: set[str]) -> Report:
     """Compute these cells; with --fresh each once in this run, however often the search comes back to it."""
-    report = run_cells(
-        cells,
-        store,
-        jobs=options.jobs,
-        fresh=options.fresh and not computed.issuperset(cell.key for cell in cells),
-        data_dir=options.data_dir,
-        device=options.device,
-        dask=options.dask,
-    )
+    again = options.fresh and not computed.issuperset(cell.key for cell in cells)
+    work = Work(options.data_dir, options.device, None, options.cell_seconds)
+    report = run_cells(cells, store, work, jobs=options.jobs, fresh=again, dask=options.dask)
     computed.update(cell.key for cell in cells)
     return report
 
@@ -197,7 +206,7 @@ def _compute(cells: Sequence[Cell], *, store: Store, options: HpoOptions, comput
 def _say_progress(study: Study, number: int, finished: Sequence[FrozenTrial], pace: float) -> None:
     trial = next(trial for trial in finished if trial.number == number)
     spaces = study.search.space
-    options = {name: hpo_table.shown(spaces[name], value) for name, value in trial.params.items()}
+    options = {name: hpo_tables.shown(spaces[name], value) for name, value in trial.params.items()}
     values = ", ".join(f"{name} {value}" for name, value in options.items())
     reason = trial.user_attrs.get("reason", "")
     result = f"failed: {reason}" if reason else f"{STATES[trial.state]}, correctness {trial.value:.3f}"
@@ -212,14 +221,14 @@ def _say_progress(study: Study, number: int, finished: Sequence[FrozenTrial], pa
 
 
 def _rows(search: Search, trials: Sequence[FrozenTrial], store: Store, compute: Compute) -> Iterator[dict[str, Any]]:
-    """A row per trial; then the winner's and the catalogue's values on graphs that chose nothing.
+    """A row per trial; then the winner's and the registry's values on graphs that chose nothing.
 
-    The catalogue's values are measured where trials were, too: graphs differ, and what a search promises is a gain.
+    The registry's values are measured where trials were, too: graphs differ, and what a search promises is a gain.
     """
     whose = {
         "method": search.method.name,
         "variant": search.method.variant,
-        "dataset": search.dataset.name,
+        "dataset": search.task.name,
         "protocol": search.protocol,
         "space": search.space_name,
         "outer_fold": search.fold_name,

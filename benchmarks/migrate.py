@@ -44,7 +44,9 @@ def new_definition(old: Metadata) -> Metadata:
     entry = tasks.task(data["name"])
     row = methods.rows().get((method["name"], method["variant"]))
     if row is None or not entry.dataset:
-        raise StoreError(f"{data['name']}, {method['name']}:{method['variant']} is not in the registry; nothing is changed.")
+        raise StoreError(
+            f"{data['name']}, {method['name']}:{method['variant']} is not in the registry; nothing is changed."
+        )
     options = _differing(data["parameters"], typed.imported(entry.dataset))
     own = {
         "name": method["name"], "variant": method["variant"],
@@ -119,9 +121,7 @@ def _cells(path: Path, renamed: dict[str, str]) -> Iterator[Stored]:
         yield _new_cell(path, part, history, about, renamed)
 
 
-def _new_cell(
-    path: Path, table: pa.Table, history: pa.Table | None, old: Metadata, renamed: dict[str, str]
-) -> Stored:
+def _new_cell(path: Path, table: pa.Table, history: pa.Table | None, old: Metadata, renamed: dict[str, str]) -> Stored:
     if content_hash(table) != old["sha256"] or (history is not None and content_hash(history) != old["history"]):
         raise StoreError(f"{shown(path)} does not match its checksum; nothing in it was changed.")
     definition = new_definition(old["definition"])

@@ -1,48 +1,63 @@
-"""Publish: turn this machine's results into the committed reference.
+"""Publish: turn a folder of results into a reference like the committed one.
 
-Cells are compacted into one file per data set, method and variant, and every table is rendered anew *from those files*,
-so that what is committed is a function of what is committed. What has no cells, the trials of searches and the
-measurements of runtimes, is copied as the tables that they are. What the reference holds already stays there unless
-this machine has computed it too.
+Cells are compacted into one file per task, method and variant, and every table is rendered anew *from those files*, so
+that what is committed is a function of what is committed. What has no cells there, the trials of searches, the
+measurements of runtimes, traces and the statistics of the data sets, is copied. What the reference holds already stays
+there unless this machine has computed it too. At the end every file of the folder is in its manifest.
 """
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
-from rich.console import Group, RenderableType
-
-from benchmarks import ablation, claims, convergence, hpo_table, table1
-from benchmarks.options import AblationOptions, RunOptions
-from benchmarks.store import Store, compact
+from benchmarks import claims
+from benchmarks.ablation import Ablation
+from benchmarks.convergence import Convergence
+from benchmarks.hpo import Hpo
+from benchmarks.results.artefacts import Artefacts, read_manifest, unlisted
+from benchmarks.results.cell import Cell
+from benchmarks.results.files import shown, write_whole
+from benchmarks.results.ledger import Store, compact
+from benchmarks.running.experiment import Experiment, Finished
+from benchmarks.running.options import AblationOptions, RunOptions, Table1Options
+from benchmarks.searching import tables as searches
+from benchmarks.table1 import Table1
 from rsgg.errors import UsageError
 
-COPIED = ("hpo_*.csv", "runtime*.csv", "datasets.csv", "traces.parquet", "candidates.parquet")  # beside the cells
+COPIED = ("hpo_*.csv", "runtime*.csv", "datasets.csv", "speed*.csv", "traces.parquet", "candidates.parquet")
+RENDERED: tuple[tuple[type[Experiment], RunOptions], ...] = (  # in the order in which they read each other's tables
+    (Ablation, AblationOptions()),
+    (Convergence, RunOptions()),
+    (Table1, Table1Options()),
+)
 
 
-def publish(source: Path, out: Path) -> RenderableType:
+def publish(source: Path, out: Path) -> str:
     """Compact the cells that `source` holds into `out` and render every table there; returns what to print."""
-    options = RunOptions()
-    of_table, of_ablations = table1.cells(options), ablation.cells(AblationOptions())
-    stored = Store(source)
-    present = [cell for cell in (*of_table, *of_ablations) if stored.read(cell) is not None]
-    if not present:
-        raise UsageError(f"{source} holds no result of an experiment; ./reproduce.sh table1 computes some.")
-    curves = {cell.key for cell in of_table}
-    compact(stored, out, curves | {cell.key for cell in of_ablations}, curves)
+    plans: dict[str, list[Cell]] = {kind.name: kind().plan(options) for kind, options in RENDERED}
+    keys = {cell.key for cells in plans.values() for cell in cells}
+    if not Store(source).stored([cell for cells in plans.values() for cell in cells]):
+        raise UsageError(f"{shown(source)} holds no result of an experiment; ./reproduce.sh table1 computes some.")
+    compact(Store(source), out, keys, {cell.key for cell in plans["table1"]})
     for pattern in COPIED:
-        for path in sorted(source.glob(pattern)):
-            shutil.copyfile(path, out / path.name)
-    reference = Store(out)
-    shown: list[RenderableType] = []
-    ablated = reference.ledger(of_ablations)
-    if not ablated.empty:
-        shown.append(ablation.render(ablated, of_ablations, out, store=reference))
-    hpo_table.render(out)
-    of_training = convergence.cells(options)
-    convergence.render(reference.ledger(of_training), of_training, out, store=reference)
-    ledger = reference.ledger(of_table)
-    shown.append(table1.render(ledger, of_table, out, store=reference))
-    claims.render(out, ledger)
-    return Group(*shown)
+        for path in sorted(source.glob(pattern)) if source != out else ():
+            content = path.read_bytes()
+            write_whole(out / path.name, lambda file, content=content: file.write(content))  # type: ignore[misc]
+    render(out)
+    return f"{shown(out)} holds {len(read_manifest(out)['files'])} files, all of them in its manifest."
+
+
+def render(out: Path) -> None:
+    """Every table of a reference, from its ledgers and from what was copied into it; then its manifest."""
+    with Artefacts(out, "hpo") as files:
+        searches.render(files)
+    Hpo().write_pages(out)
+    for kind, options in RENDERED:
+        experiment, store = kind(), Store(out)
+        cells = experiment.plan(options)
+        if store.stored(cells):
+            experiment.write(Finished(cells, store, out, {}), options)
+    claims.render(out, out)
+    with Artefacts(out, "publish") as files:
+        for name in unlisted(out, read_manifest(out).get("files", {})):
+            files.add(name)

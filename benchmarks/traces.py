@@ -11,13 +11,14 @@ the test graphs `--candidates` times; candidate 0 is the one of Table 1, whose s
       checked            pairs that were then added one by one, with a check after each, up to the flip
     candidates.parquet   a row per graph and candidate: `edits`, the pairs in which it differs from the input
 
-Both grow cell by cell, so that a run that was stopped goes on where it was.
+Both keep what they have of other cells. The cells themselves are stored like all others, with the trace beside them, so
+that a run that was stopped goes on where it was.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,24 +26,19 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-import torch
 
-from benchmarks.catalogue import choose_datasets, choose_methods
-from benchmarks.cell import Cell, chosen_folds, grid
-from benchmarks.experiment import check_device, terminate_like_interrupt
-from benchmarks.options import TraceOptions
-from benchmarks.progress import REFERENCE, Durations, in_words
-from benchmarks.runner import seed_everything
-from benchmarks.store import Store, provenance, write_whole
+from benchmarks.registry import tasks
+from benchmarks.results.artefacts import Artefacts
+from benchmarks.results.cell import Cell
+from benchmarks.results.files import REFERENCE
+from benchmarks.results.ledger import Store, Stored
+from benchmarks.running.experiment import Experiment, Finished
+from benchmarks.running.plan import cells_for
+from benchmarks.running.run_cell import Observer, Run
 from rsgg.errors import RSGGError, UsageError
-from rsgg.explainer import Counterfactual
-from rsgg.oracles.oracle import CountingOracle
-from rsgg.rsgg_ce.released import ReleasedRSGGCE
-from rsgg.rsgg_ce.explainer import RSGGCE
-from rsgg.rsgg_ce.sampling import Trace, traced
+from rsgg.rsgg_ce.explainer import Trace, traced
 
 METHODS = ("rsgg-ce:faithful", "rsgg-ce:released", "rsgg-ce-untrained")
-DATASETS = ("tree-cycles", "asd")
 WHOSE = {
     **dict.fromkeys(("cell", "dataset", "method", "variant"), pa.string()),
     **dict.fromkeys(("fold", "instance", "n_nodes"), pa.int64()),
@@ -53,156 +49,118 @@ TRACES = pa.schema(
 )  # fmt: skip
 CANDIDATES = pa.schema({**WHOSE, "candidate": pa.int64(), "found": pa.bool_(), "edits": pa.list_(pa.int32())})
 ORDER = ("dataset", "method", "variant", "fold", "instance")
+TRACE = [field for field in TRACES if field.name in ("instance", "scores", "removed", "checked")]
 
 
-def cells(options: TraceOptions) -> list[Cell]:
-    """Table 1's cells whose sampling is traced."""
-    methods = choose_methods(options.methods or METHODS)
-    for method in methods:
-        if not issubclass(method.explainer, RSGGCE | ReleasedRSGGCE):
-            raise UsageError(f"{method.name} does not sample along a partial order, so there is nothing to trace.")
-    if options.seeds or options.dask:
-        raise UsageError("Traces are those of replicate 0, made in this process; leave --seeds and --dask out.")
-    folds = chosen_folds(options) if options.folds else (0,)
-    return grid(
-        choose_datasets(options.datasets or DATASETS, smoke=options.smoke), methods, folds=folds, smoke=options.smoke
-    )
+class SamplingTrace(Observer):
+    """What Algorithm 1 did to the first candidate of each graph: a row per graph, columns of `TRACE`."""
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        with traced() as self.made:
+            yield
+
+    def table(self, run: Run) -> pa.Table:
+        if len(self.made) != len(run.results):
+            raise UsageError(
+                f"{run.cell.method.label} does not sample along a partial order: there is nothing to trace."
+            )
+        rows = [
+            _row(trace, int(run.fold.test[result.instance]), result.input.n_nodes)
+            for trace, result in zip(self.made, run.results, strict=True)
+            if result.candidate == 0
+        ]
+        return pa.table({field.name: pa.array([row[field.name] for row in rows], field.type) for field in TRACE})
 
 
-# -- One cell ------------------------------------------------------------------------------------------------------
-
-
-def trace(
-    cell: Cell, candidates: int, data_dir: Path | None = None, device: str = "cpu"
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Fit and explain as the runner does for this cell: the rows of traces.parquet and of candidates.parquet."""
-    torch.set_num_threads(1)
-    explainer = cell.method.build(device)
-    dataset = cell.dataset.load(data_dir)
-    if explainer.encoding is not None:
-        dataset = dataset.with_encoding(explainer.encoding)
-    fold = dataset.folds(cell.folds, cell.seed)[cell.fold]
-    seed_everything(cell.seed_for("fit"))
-    explainer.fit(dataset.graphs.select(fold.train), CountingOracle(dataset.oracle), seed=cell.seed_for("fit"))
-    seed_everything(cell.seed_for("explain"))
-    test, asked = dataset.graphs.select(fold.test), CountingOracle(dataset.oracle)
-    with traced() as traces:
-        results = explainer.explain(test, asked, k=candidates, seed=cell.seed_for("explain"))
-    whose = [_whose(cell, int(fold.test[result.instance]), result) for result in results]
-    first = [
-        {**about, **_of_trace(made, result)}
-        for about, made, result in zip(whose, traces, results, strict=True)
-        if result.candidate == 0
-    ]
-    drawn = [
-        {**about, "candidate": result.candidate, "found": result.found, "edits": _coded(result)}
-        for about, result in zip(whose, results, strict=True)
-    ]
-    return pd.DataFrame(first), pd.DataFrame(drawn)
-
-
-def _whose(cell: Cell, instance: int, result: Counterfactual) -> dict[str, Any]:
-    return {
-        "cell": cell.key,
-        "dataset": cell.dataset.name,
-        "method": cell.method.name,
-        "variant": cell.method.variant,
-        "fold": cell.fold,
-        "instance": instance,
-        "n_nodes": result.input.n_nodes,
-    }
-
-
-def _of_trace(made: Trace, result: Counterfactual) -> dict[str, Any]:
-    n = result.input.n_nodes
+def _row(made: Trace, instance: int, n: int) -> dict[str, Any]:
     scores = np.rint(made.scores[np.triu_indices(n, 1)] * 255).astype(np.uint8)
     removed, checked = (pairs @ [n, 1] for pairs in (made.removed, made.checked))
-    return {"scores": scores, "removed": removed, "checked": checked, "calls": result.calls, "found": result.found}
-
-
-def _coded(result: Counterfactual) -> list[int]:
-    return [u * result.input.n_nodes + v for u, v in result.edits]
-
-
-def compare(cell: Cell, drawn: pd.DataFrame, stores: Sequence[Store]) -> str:
-    """Candidate 0 against what Table 1 has stored for this cell: a sentence, or an error if they differ."""
-    store = next((store for store in stores if store.read(cell) is not None), None)
-    stored = None if store is None else store.read(cell)
-    if store is None or stored is None:
-        return "nothing to compare them with: this cell of Table 1 is not stored"
-    edits = {int(row.instance): sorted(map(int, row.edits)) for row in stored.ledger.itertuples()}
-    own = {int(row.instance): sorted(row.edits) for row in drawn[drawn["candidate"] == 0].itertuples()}
-    differing = sum(own.get(instance) != pairs for instance, pairs in edits.items())
-    if differing or own.keys() != edits.keys():
-        raise RSGGError(
-            f"{cell.title}: {differing} of {len(edits)} traced graphs are edited otherwise than {store.root} says; "
-            "other versions of libraries can do that: compute the cell here first, with ./reproduce.sh table1 --fresh "
-            f"--methods {cell.method.name}:{cell.method.variant} --datasets {cell.dataset.name} --folds {cell.fold}."
-        )
-    return f"all edits equal those of Table 1's cell in {store.root.name}"
+    return {"instance": instance, "scores": scores, "removed": removed, "checked": checked}
 
 
 # -- Files ---------------------------------------------------------------------------------------------------------
 
 
-def read(path: Path, schema: pa.Schema) -> pd.DataFrame:
-    """What is stored; nothing where there is no such file or one of another form, which is then made anew."""
+def rows_of(cell: Cell, stored: Stored) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The rows of a traced cell in traces.parquet and in candidates.parquet."""
+    assert stored.history is not None
+    ledger, trace = stored.ledger.sort_values(["instance", "candidate"]), stored.history.to_pandas()
+    whose = {
+        "cell": of_table1(cell).key,
+        "dataset": cell.task.name,
+        "method": cell.method.name,
+        "variant": cell.method.variant,
+    }
+    drawn = ledger[["fold", "instance", "n_nodes", "candidate", "found", "edits"]].assign(**whose)
+    first = ledger[ledger["candidate"] == 0][["fold", "instance", "n_nodes", "calls", "found"]].assign(**whose)
+    return first.merge(trace, on="instance"), drawn
+
+
+def of_table1(cell: Cell) -> Cell:
+    """Table 1's cell, with one candidate per graph, which is the first of these."""
+    return Cell(cell.task, cell.method, cell.fold, cell.folds, cell.seed)
+
+
+def check(cell: Cell, drawn: pd.DataFrame, stores: Sequence[Store]) -> None:
+    """Candidate 0 has to be what Table 1 has stored for this cell, where it has; an error if they differ."""
+    table1 = of_table1(cell)
+    store = next((store for store in stores if store.read(table1) is not None), None)
+    stored = None if store is None else store.read(table1)
+    if store is None or stored is None:
+        return
+    edits = {int(row.instance): sorted(map(int, row.edits)) for row in stored.ledger.itertuples()}
+    own = {int(row.instance): sorted(map(int, row.edits)) for row in drawn[drawn["candidate"] == 0].itertuples()}
+    differing = sum(own.get(instance) != pairs for instance, pairs in edits.items())
+    if differing or own.keys() != edits.keys():
+        raise RSGGError(
+            f"{cell.title}: {differing} of {len(edits)} traced graphs are edited otherwise than {store.root} says; "
+            "other versions of libraries can do that: compute the cell here first, with ./reproduce.sh table1 --fresh "
+            f"--methods {cell.method.title} --datasets {cell.task.name} --folds {cell.fold}."
+        )
+
+
+def merged(path: Path, schema: pa.Schema, rows: pd.DataFrame) -> pa.Table:
+    """The rows of a file, those of the same data, method and fold replaced by these."""
     try:
-        return pq.read_table(path, partitioning=None).select(schema.names).to_pandas()
+        stored = pq.read_table(path, partitioning=None).select(schema.names).to_pandas()
     except (OSError, pa.ArrowException, KeyError):
-        return schema.empty_table().to_pandas()
-
-
-def add(path: Path, schema: pa.Schema, rows: pd.DataFrame) -> None:
-    """Put the rows of a cell into a file, in place of those that it has of the same data, method and fold."""
-    stored = read(path, schema)
+        stored = schema.empty_table().to_pandas()
     place = list(ORDER[:4])
     new = set(map(tuple, rows[place].to_numpy().tolist()))
     kept = stored[[key not in new for key in map(tuple, stored[place].to_numpy().tolist())]]
     whole = pd.concat((kept, rows)) if len(kept) else rows
     whole = whole.sort_values([*ORDER, *({"candidate"} & set(rows.columns))], kind="stable")
-    columns = [pa.array(whole[field.name].tolist(), type=field.type) for field in schema]
-    table = pa.table(columns, schema=schema.with_metadata({"commit": provenance()["commit"]}))
-    write_whole(path, lambda file: pq.write_table(table, file, compression="zstd"))
+    return pa.table([pa.array(whole[field.name].tolist(), type=field.type) for field in schema], schema=schema)
 
 
-def is_stored(cell: Cell, candidates: int, out: Path) -> bool:
-    drawn = read(out / "candidates.parquet", CANDIDATES)
-    enough = drawn[(drawn["cell"] == cell.key) & (drawn["candidate"] == candidates - 1)]
-    return len(enough) > 0 and cell.key in set(read(out / "traces.parquet", TRACES)["cell"])
+def _write(files: Artefacts, name: str, table: pa.Table) -> None:
+    files.whole(name, lambda file: pq.write_table(table, file, compression="zstd"))
 
 
-# -- The command ---------------------------------------------------------------------------------------------------
+class Traces(Experiment):
+    """Table 1's cells of methods that sample along a partial order, with several candidates, the first one traced."""
 
+    name = "traces"
 
-def run(options: TraceOptions) -> int:
-    """Trace the cells that are not stored, one after the other; returns the exit code."""
-    check_device(options.device)
-    wanted, out = cells(options), options.results
-    missing = [cell for cell in wanted if options.fresh or not is_stored(cell, options.candidates, out)]
-    if options.dry_run:
-        print(*(f"{cell.title}: {'to trace' if cell in missing else 'stored'}" for cell in wanted), sep="\n")
-        print(f"{len(missing)} cells to trace, about {in_words(Durations().left(missing, 1))}.")
-        return 0
-    stores = (Store(out), Store(REFERENCE))
-    stores[0].prepare()
-    try:
-        with terminate_like_interrupt():
-            for cell in missing:
-                traces, drawn = trace(cell, options.candidates, options.data_dir, options.device)
-                said = compare(cell, drawn, stores)
-                add(out / "candidates.parquet", CANDIDATES, drawn)
-                add(out / "traces.parquet", TRACES, traces)  # last: it is what makes the cell count as traced
-                explained = int(traces["found"].sum())
-                print(f"{cell.title}: {len(traces)} graphs traced, {explained} explained; {said}.", flush=True)
-    except KeyboardInterrupt:
-        stored = sum(is_stored(cell, options.candidates, out) for cell in wanted)
-        print(
-            f"Stopped; {stored} of {len(wanted)} cells are traced; the same command goes on from here.", file=sys.stderr
-        )
-        return 130
-    print(f"{len(wanted)} cells are traced in {out / 'traces.parquet'}.")
-    return 0
+    def plan(self, options: Any) -> list[Cell]:
+        if options.seeds:
+            raise UsageError("Traces are those of replicate 0; leave --seeds out.")
+        return cells_for(options, rows=METHODS, entries=tasks.PAPER, folds=(0,), k=options.candidates)
+
+    def observer(self, options: Any) -> Observer:
+        return SamplingTrace()
+
+    def tables(self, done: Finished, files: Artefacts, options: Any) -> None:
+        made = []
+        for cell in done.cells:
+            if cell.key in done.stored:
+                made.append(rows_of(cell, done.stored[cell.key]))
+                check(cell, made[-1][1], (done.store, Store(REFERENCE)))
+        if made:
+            traces, drawn = (pd.concat(rows) for rows in zip(*made, strict=True))
+            _write(files, "traces.parquet", merged(done.folder / "traces.parquet", TRACES, traces))
+            _write(files, "candidates.parquet", merged(done.folder / "candidates.parquet", CANDIDATES, drawn))
 
 
 if __name__ == "__main__":

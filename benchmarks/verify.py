@@ -1,17 +1,18 @@
-"""Verify stored results: are the files whole, and do their numbers follow from the edits they hold?
+"""Verify stored results: are the files whole, do numbers follow from what is stored, do cells come out again?
 
-Every cell's checksum is computed again. For a sample of cells the data set is made anew from the cell's definition, the
-stored edits are applied to the inputs, and the oracle is asked again: classes, labels, sizes, GED, membership in the
-test fold and the bound GED ≥ GED* have to come out as stored. No explainer is run.
+For every folder: each file's checksum against the manifest, each cell's own checksum, and whether any file is not in
+the manifest of the reference. For `derive` cells the data set is made anew from the cell's definition, the stored edits
+are applied to the inputs, and the oracle is asked again: classes, labels, sizes, GED, membership in the test fold and
+the bound GED ≥ GED* have to come out as stored. The reference's tables are made again from its ledgers and compared
+value by value. `sample` cells are computed again from nothing and compared with what is stored, times aside.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Sequence
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,128 +21,207 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from benchmarks.catalogue import declared_dataset
-from benchmarks.options import ROOT
-from benchmarks.store import Damaged, Store, Stored
-from rsgg.data.dataset import Dataset, DatasetSpec
-from rsgg.errors import DataError
+from benchmarks.publish import render
+from benchmarks.registry import methods, tasks
+from benchmarks.results import artefacts
+from benchmarks.results.cell import FOLDS, Cell
+from benchmarks.results.files import REFERENCE, shown
+from benchmarks.results.ledger import Damaged, Store, Stored, fingerprint
+from benchmarks.running.run_cell import loaded, run_cell
+from rsgg.errors import DataError, RSGGError
 from rsgg.seeds import numpy_rng
+from rsgg.task import Problem
 
 
 @dataclass
 class Findings:
     """What verification found: sentences, and whether anything is wrong."""
 
+    say_to: Callable[[str], object] = print
     sentences: list[str] = field(default_factory=list)
     wrong: bool = False
 
     def say(self, sentence: str, *, wrong: bool = False) -> None:
         self.sentences.append(sentence)
         self.wrong |= wrong
+        self.say_to(sentence)
 
 
-def verify(folders: Sequence[Path], *, sample: int, data_dir: Path | None = None) -> Findings:
-    """Check all files of these folders and re-derive the metrics of `sample` cells of each."""
-    findings = Findings()
+def verify(
+    folders: Sequence[Path],
+    *,
+    derive: int,
+    sample: int = 0,
+    seed: int = 0,
+    data_dir: Path | None = None,
+    say: Callable[[str], object] = lambda _: None,
+) -> Findings:
+    """Check all files of these folders, derive `derive` cells again and compute `sample` cells of each again."""
+    findings = Findings(say)
     for folder in folders:
-        name = folder.relative_to(ROOT) if folder.is_relative_to(ROOT) else folder
-        whole = _check_files(folder, str(name), findings)
-        if whole and sample:
-            chosen = numpy_rng("verify", len(whole)).permutation(len(whole))[:sample]
-            _check_metrics([whole[i] for i in sorted(chosen)], str(name), data_dir, findings)
+        whole = _check_cells(folder, findings)
+        _check_manifest(folder, findings)
+        chosen = [whole[i] for i in numpy_rng("verify", seed, len(whole)).permutation(len(whole))]
+        if chosen and derive:
+            _check_metrics(chosen[:derive], shown(folder), data_dir, findings)
+        if folder == REFERENCE:
+            _check_tables(folder, findings)
+        if chosen and sample:
+            _compute_again(chosen[:sample], shown(folder), data_dir, findings)
     return findings
 
 
 # -- Files -----------------------------------------------------------------------------------------------
 
 
-def _check_files(folder: Path, name: str, findings: Findings) -> list[Stored]:
+def _check_cells(folder: Path, findings: Findings) -> list[Stored]:
     whole, damaged = [], 0
     for path, _, stored in Store(folder).everything():
         if isinstance(stored, Damaged):
             damaged += 1
-            findings.say(f"{name}/{path.relative_to(folder)} {stored}.", wrong=True)
+            findings.say(f"{shown(path)} {stored}.", wrong=True)
         else:
             whole.append(stored)
     if not whole and not damaged:
-        findings.say(f"{name} holds no cells.")
+        findings.say(f"{shown(folder)} holds no cells.")
     elif not damaged:
-        findings.say(f"{name}: {len(whole)} cells, all checksums match.")
+        findings.say(f"{shown(folder)}: {len(whole)} cells, all checksums match.")
     else:
-        findings.say(f"{name}: {len(whole)} cells are whole, {damaged} are not; run the experiment again.", wrong=True)
-    _check_manifest(folder, name, findings)
+        said = f"{len(whole)} cells are whole, {damaged} are not; run the experiment again"
+        findings.say(f"{shown(folder)}: {said}.", wrong=True)
     return whole
 
 
-def _check_manifest(folder: Path, name: str, findings: Findings) -> None:
-    """The files that the folder's manifest names have the checksums that it gives."""
+def _check_manifest(folder: Path, findings: Findings) -> None:
+    """The files that the manifest names have the checksums that it gives; of the reference, it names all files."""
     try:
-        files = json.loads((folder / "manifest.json").read_text(encoding="utf-8")).get("files", {})
-    except FileNotFoundError:
+        matching, wrong = artefacts.check(folder, complete=folder == REFERENCE)
+    except RSGGError as error:
+        findings.say(str(error), wrong=True)
         return
-    except ValueError:
-        findings.say(f"{name}/manifest.json cannot be read.", wrong=True)
-        return
-    changed = [file for file, entry in files.items() if _sha256(folder / file) != entry["sha256"]]
-    for file in changed:
-        findings.say(f"{name}/{file} is missing or differs from the manifest.", wrong=True)
-    if files and not changed:
-        findings.say(f"{name}: {len(files)} files match the manifest.")
+    for sentence in wrong:
+        findings.say(sentence, wrong=True)
+    if matching and not wrong:
+        findings.say(f"{shown(folder)}: {matching} files match the manifest.")
 
 
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+# -- Tables ----------------------------------------------------------------------------------------------
+
+
+def _check_tables(folder: Path, findings: Findings) -> None:
+    """Every table of the reference is made again from its ledgers, in a folder of its own, and compared."""
+    with tempfile.TemporaryDirectory() as temporary:
+        again = Path(temporary) / "again"
+        shutil.copytree(folder, again)
+        render(again)
+        names = sorted(path.relative_to(again).as_posix() for path in again.rglob("*") if path.is_file())
+        names = [name for name in names if name.endswith((".csv", ".md", ".tex"))]
+        differing = [name for name in names if not _alike(folder / name, again / name)]
+    for name in differing:
+        findings.say(f"{shown(folder / name)} does not follow from the ledgers; publish it again.", wrong=True)
+    if not differing:
+        findings.say(f"{shown(folder)}: {len(names)} tables follow from the ledgers.")
+
+
+def _alike(path: Path, again: Path) -> bool:
+    return path.is_file() and path.read_bytes() == again.read_bytes()
+
+
+# -- Cells again -----------------------------------------------------------------------------------------
+
+
+def cell_of(definition: dict[str, Any]) -> Cell:
+    """The cell with this definition, as this version of the code would compute it."""
+    task, method = definition["task"], definition["method"]
+    entry = tasks.tasks().get(task["name"])
+    row = methods.rows().get((method["name"], method["variant"]))
+    if entry is None or row is None:
+        raise DataError(f"{task['name']}, {method['name']}:{method['variant']} is not in this version's registry.")
+    entry = entry.varied(task.get("options", {}))
+    row = row.for_task(task["name"])
+    cell = Cell(
+        entry, row, definition["fold"], definition.get("folds", FOLDS), definition["seed"], definition.get("k", 1)
+    )
+    if cell.definition != definition:
+        raise DataError(
+            f"{cell.title} was computed with other options or an older revision than the registry declares."
+        )
+    return cell
+
+
+def _compute_again(sample: Sequence[Stored], name: str, data_dir: Path | None, findings: Findings) -> None:
+    equal = 0
+    for stored in sample:
+        try:
+            cell = cell_of(stored.metadata["definition"])
+        except DataError as error:
+            findings.say(f"{name}: not computed again: {error}")
+            continue
+        outcome = run_cell(cell, data_dir)
+        if outcome.status == "no data":
+            findings.say(f"{name}: {cell.title} was not computed again: {outcome.reason}")
+        elif outcome.table is None or fingerprint(outcome.table) != fingerprint(stored.table):
+            why = f" ({outcome.reason})" if outcome.reason else ""
+            findings.say(f"{name}: {cell.title} comes out otherwise than stored{why}.", wrong=True)
+        else:
+            equal += 1
+            findings.say(f"{name}: {cell.title} comes out as stored.")
+    findings.say(f"{name}: {equal} of {len(sample)} sampled cells were computed again and are equal.")
 
 
 # -- Metrics ---------------------------------------------------------------------------------------------
 
 
 def _check_metrics(sample: Sequence[Stored], name: str, data_dir: Path | None, findings: Findings) -> None:
-    rows, unchecked, without_data = 0, 0, dict[str, str]()
-    for stored in sample:
+    rows, unchecked, wrong, without_data = 0, 0, False, dict[str, str]()
+    for stored, problem in _problems(sample, data_dir, without_data):
         definition, ledger = stored.metadata["definition"], stored.ledger
-        if stored.skipped:
-            continue
-        dataset = _dataset(declared_dataset(definition["dataset"]), data_dir)
-        if isinstance(dataset, DataError):
-            without_data[definition["dataset"]["name"]] = str(dataset)
-            continue
         rows += len(ledger)
         unchecked += int((~ledger["simple"]).sum())
-        for column, count in disagreements(ledger, dataset, definition).items():
-            whose = f"{definition['dataset']['name']}, {definition['method']['name']}, fold {definition['fold']}"
+        for column, count in disagreements(ledger, problem, definition).items():
+            whose = f"{definition['task']['name']}, {definition['method']['name']}, fold {definition['fold']}"
             findings.say(f"{name}: {column} in {count} rows of {whose} does not follow from the edits.", wrong=True)
+            wrong = True
     for reason in without_data.values():
         findings.say(f"{name}: some cells could not be re-derived: {reason}")
-    if rows and not findings.wrong:
+    if rows and not wrong:
         doubt = f" ({unchecked} rows with edges counted twice: class taken as stored)" if unchecked else ""
         findings.say(f"{name}: {rows} rows of {len(sample)} sampled cells derived again, all agree{doubt}.")
 
 
-@lru_cache(maxsize=2)
-def _dataset(spec: DatasetSpec, data_dir: Path | None) -> Dataset | DataError:
-    try:
-        return spec.load(data_dir)
-    except DataError as error:
-        return error
+def _problems(
+    sample: Sequence[Stored], data_dir: Path | None, without_data: dict[str, str]
+) -> Iterator[tuple[Stored, Problem]]:
+    """The cells that have rows, with their graphs and oracle; why some have none goes into `without_data`."""
+    for stored in (stored for stored in sample if not stored.skipped):
+        task = stored.metadata["definition"]["task"]
+        entry = tasks.tasks().get(task["name"])
+        if entry is None:
+            without_data[task["name"]] = f"{task['name']} is no task of this version."
+            continue
+        problem = loaded(entry.varied(task.get("options", {})), data_dir, None)
+        if isinstance(problem, DataError):
+            without_data[task["name"]] = str(problem)
+        else:
+            yield stored, problem
 
 
-def disagreements(ledger: pd.DataFrame, dataset: Dataset, definition: dict[str, Any]) -> dict[str, int]:
+def disagreements(ledger: pd.DataFrame, problem: Problem, definition: dict[str, Any]) -> dict[str, int]:
     """How many rows of each column differ from what the data, the stored edits and the oracle give."""
     instance = torch.tensor(ledger["instance"].to_numpy())
-    inputs = dataset.graphs.select(instance)
+    inputs = problem.graphs.select(instance)
     edited, distance = _edited(inputs.adjacency, inputs.sizes, ledger["edits"])
     returned = inputs.candidates(edited, torch.arange(len(inputs)))
-    test = dataset.folds(definition["folds"], definition["seed"])[definition["fold"]].test
+    test = problem.folds(definition.get("folds", FOLDS), definition["seed"])[definition["fold"]].test
     simple, found = ledger["simple"].to_numpy(), ledger["found"].to_numpy()
     flips = (ledger["predicted"] != ledger["predicted_cf"]).to_numpy()
     bound = ledger["optimum"].fillna(0).to_numpy()
     wrong = {
         "instance": ~np.isin(instance.numpy(), test.numpy()),
         "test_size": ledger["test_size"] != len(test),
-        "label": ledger["label"] != dataset.labels[instance].numpy(),
-        "predicted": ledger["predicted"] != dataset.oracle.predict(inputs).numpy(),
-        "predicted_cf": simple & (ledger["predicted_cf"] != dataset.oracle.predict(returned).numpy()),
+        "label": ledger["label"] != problem.labels[instance].numpy(),
+        "predicted": ledger["predicted"] != problem.oracle.predict(inputs).numpy(),
+        "predicted_cf": simple & (ledger["predicted_cf"] != problem.oracle.predict(returned).numpy()),
         "n_nodes": ledger["n_nodes"] != inputs.sizes.numpy(),
         "n_edges": ledger["n_edges"] != inputs.n_edges.numpy(),
         "ged": ledger["ged"] != distance,

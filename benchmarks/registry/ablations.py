@@ -41,7 +41,10 @@ def _instances(n: int) -> dict[str, Any]:
 PAPER: dict[str, Grid] = {
     grid.vary: grid
     for grid in (
-        Grid("cycle_size", "nodes per cycle", "128 nodes, 4 cycles", {s: {**OF_128, "cycle_size": s} for s in CYCLE_SIZES}),
+        Grid(
+            "cycle_size", "nodes per cycle", "128 nodes, 4 cycles",
+            {size: {**OF_128, "cycle_size": size} for size in CYCLE_SIZES},
+        ),
         Grid("n_cycles", "cycles", "128 nodes, cycles of 3 nodes", {c: {**OF_128, "n_cycles": c} for c in N_CYCLES}),
         Grid(
             "n_nodes", "nodes", "one cycle of 3 to 7 nodes or two triangles",
@@ -75,4 +78,6 @@ SMOKE_GRAPHS = 40
 def small(grid: Grid) -> Grid:
     """The grid of a smoke run: its first points, few graphs each (not equally many, lest two points become one)."""
     first = list(grid.points.items())[:SMOKE_POINTS]
-    return replace(grid, points={v: {**options, "n_graphs": SMOKE_GRAPHS + 10 * i} for i, (v, options) in enumerate(first)})
+    return replace(
+        grid, points={v: {**options, "n_graphs": SMOKE_GRAPHS + 10 * i} for i, (v, options) in enumerate(first)}
+    )

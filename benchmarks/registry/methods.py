@@ -76,7 +76,11 @@ class Method:
 
     def definition(self) -> dict[str, Any]:
         """What a result depends on, as declared; what is at its default is left out."""
-        declared = {"revision": (self.revision, 1), "same_start": (self.same_start, False), "options": (self.options, {})}
+        declared = {
+            "revision": (self.revision, 1),
+            "same_start": (self.same_start, False),
+            "options": (self.options, {}),
+        }
         differing = {name: value for name, (value, default) in declared.items() if value != default}
         return {"name": self.name, "variant": self.variant, **differing}
 
@@ -99,7 +103,8 @@ class Method:
     # -- what needs the class --------------------------------------------------------------------------
 
     def load(self) -> type[Explainer]:
-        return typed.imported(self.explainer)  # type: ignore[no-any-return]
+        loaded: type[Explainer] = typed.imported(self.explainer)
+        return loaded
 
     def defaults(self) -> dict[str, Any]:
         return {option.name: _default(option) for option in fields(self.load())}
@@ -113,7 +118,9 @@ class Method:
     def tiny(self) -> Method:
         """This method made small for a smoke run: its own options stay, what `tiny()` shrinks is shrunk."""
         explainer = _shrunk(self.build())
-        values = {option.name: getattr(explainer, option.name) for option in fields(explainer) if option.name != "device"}
+        values = {
+            option.name: getattr(explainer, option.name) for option in fields(explainer) if option.name != "device"
+        }
         return replace(self.with_options(values), seconds_per_fold=1.0)
 
 
@@ -192,10 +199,12 @@ METHODS: list[Method] = [
     ),
     # Does the generator matter? The same sampler with one that was not trained, and with none.
     Method(
-        "rsgg-ce-untrained", "control", RSGG, "RSGG-CE, untrained", GREY, "h", UNTRAINED, {"asd": RSGG_ON_ASD}, revision=2
+        "rsgg-ce-untrained", "control", RSGG, "RSGG-CE, untrained", GREY, "h", UNTRAINED, {"asd": RSGG_ON_ASD},
+        revision=2,
     ),
     Method(
-        "rsgg-ce-uniform", "control", RSGG, "RSGG-CE, no generator", GREY, "d", UNIFORM, {"asd": RSGG_ON_ASD}, revision=2
+        "rsgg-ce-uniform", "control", RSGG, "RSGG-CE, no generator", GREY, "d", UNIFORM, {"asd": RSGG_ON_ASD},
+        revision=2,
     ),
     Method(
         "rsgg-ce-multinomial", "control", RSGG, "RSGG-CE, untrained, multinomial", GREY, "p",

@@ -8,8 +8,10 @@ only when its name is typed.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from importlib.metadata import entry_points
+from typing import Any
 
 from benchmarks.registry import methods, tasks
 from benchmarks.registry import names as typed
@@ -18,6 +20,8 @@ from benchmarks.registry.tasks import TaskEntry
 from rsgg.errors import UsageError
 
 EXPLAINERS, TASKS = "rsgg.explainers", "rsgg.tasks"
+REMEMBERED = ("name", "variant", "explainer", "label", "colour", "marker", "revision")
+REMEMBERED_OF_TASKS = ("name", "label", "class_names", "shared_nodes", "generated", "task")
 MARKERS = ("*", "v", "^", "D", "P", "X")  # of strangers' rows, one after the other
 
 
@@ -63,6 +67,26 @@ def task(asked: str) -> TaskEntry | None:
     )  # fmt: skip
     tasks.TASKS.append(entry)
     return entry
+
+
+def entries() -> dict[str, list[dict[str, Any]]]:
+    """What has joined from outside, as plain data: a folder of results remembers it, so that figures know its look."""
+    rows = [entry for entry in methods.METHODS if entry.variant == OWN]
+    own = [entry for entry in tasks.TASKS if entry.task]
+    return {
+        "methods": [{name: getattr(entry, name) for name in REMEMBERED} for entry in rows],
+        "tasks": [{name: getattr(entry, name) for name in REMEMBERED_OF_TASKS} for entry in own],
+    }
+
+
+def rejoin(remembered: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """Enter what a folder of results remembers; nothing is imported."""
+    for about in remembered.get("methods", ()):
+        if (about["name"], about["variant"]) not in methods.rows():
+            methods.METHODS.append(Method(**about))
+    for about in remembered.get("tasks", ()):
+        if about["name"] not in tasks.tasks():
+            tasks.TASKS.append(TaskEntry(**{**about, "class_names": tuple(about["class_names"])}))
 
 
 def _reference(asked: str, group: str) -> str | None:

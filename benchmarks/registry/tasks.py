@@ -97,7 +97,9 @@ class TaskEntry:
             task = task() if callable(task) else task
         else:
             data, oracle = typed.imported(self.dataset), typed.imported(self.oracle)
-            task = Task(self.name, data(), oracle(**self.oracle_options), self.label, self.class_names, self.shared_nodes)
+            task = Task(
+                self.name, data(), oracle(**self.oracle_options), self.label, self.class_names, self.shared_nodes
+            )
         if self.options:
             task = replace(task, dataset=replace(task.dataset, **self.options))  # type: ignore[type-var]
         if self.training_of:

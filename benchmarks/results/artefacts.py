@@ -19,6 +19,7 @@ from typing import Any, Self
 
 import pandas as pd
 
+from benchmarks.registry import outside
 from benchmarks.results.files import TEMPORARY, StoreError, csv_of, shown, write_text, write_whole
 from benchmarks.results.ledger import FORMAT
 from benchmarks.results.provenance import provenance
@@ -74,6 +75,9 @@ class Artefacts:
         if self.experiment:
             experiments[self.made_by] = self.experiment
         whole = {"format": FORMAT, **provenance(), "experiments": experiments, "files": dict(sorted(files.items()))}
+        joined = {kind: entries for kind, entries in outside.entries().items() if entries}
+        if joined:
+            whole["outside"] = joined
         write_text(self.folder / MANIFEST, json.dumps(whole, indent=1) + "\n")
 
 
@@ -112,7 +116,9 @@ def check(folder: Path, *, complete: bool) -> tuple[int, list[str]]:
 def unlisted(folder: Path, files: Mapping[str, Any]) -> list[str]:
     """The files below a folder that its manifest does not name."""
     there = (path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if path.is_file())
-    return [name for name in there if name not in files and name != MANIFEST and not Path(name).name.startswith(TEMPORARY)]
+    return [
+        name for name in there if name not in files and name != MANIFEST and not Path(name).name.startswith(TEMPORARY)
+    ]
 
 
 @contextmanager

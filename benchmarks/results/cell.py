@@ -35,15 +35,23 @@ class Cell:
     folds: int = FOLDS
     seed: int = 0
     k: int = 1
+    graph_seconds: float | None = None  # time limit per explained graph: what it cuts off depends on the machine
 
     @cached_property
     def definition(self) -> dict[str, Any]:
         """Everything the result depends on, as plain JSON."""
-        whole = {"task": self.task.definition(), "method": self.method.definition(), "fold": self.fold, "seed": self.seed}
+        whole = {
+            "task": self.task.definition(),
+            "method": self.method.definition(),
+            "fold": self.fold,
+            "seed": self.seed,
+        }
         if self.folds != FOLDS:
             whole["folds"] = self.folds
         if self.k != 1:
             whole["k"] = self.k
+        if self.graph_seconds is not None:
+            whole["graph_seconds"] = self.graph_seconds
         plain: dict[str, Any] = declared(whole)
         return plain
 

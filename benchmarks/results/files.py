@@ -8,11 +8,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from rsgg.errors import RSGGError, UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "results"
@@ -79,12 +80,16 @@ def csv_of(table: pd.DataFrame) -> str:
 
 def read_csv(path: Path, **how: Any) -> pd.DataFrame:
     """A table that an experiment wrote; a file that is none is a sentence."""
+    import pandas as pd  # late: the command line answers mistakes without it
+
     try:
         return pd.read_csv(path, **how)
     except pd.errors.EmptyDataError:
         return pd.DataFrame()
     except (OSError, ValueError) as error:
-        raise StoreError(f"{shown(path)} cannot be read as a table ({error}); remove it or compute it again.") from error
+        raise StoreError(
+            f"{shown(path)} cannot be read as a table ({error}); remove it or compute it again."
+        ) from error
 
 
 def make_writable(root: Path) -> None:

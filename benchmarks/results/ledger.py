@@ -188,7 +188,9 @@ def _damage_noticed() -> Iterator[None]:
     except (Damaged, FileNotFoundError, NotADirectoryError):
         raise
     except PermissionError as error:
-        raise StoreError(f"{error.filename} may not be read; check its permissions or choose another folder.") from error
+        raise StoreError(
+            f"{error.filename} may not be read; check its permissions or choose another folder."
+        ) from error
     except Exception as error:
         raise Damaged("is cut short or damaged") from error
 
@@ -260,11 +262,12 @@ class Store:
     def stored(self, cells: Iterable[Cell]) -> set[str]:
         """The keys of those of these cells that are there, by the names of files alone: quick for thousands of them."""
         wanted = list(cells)
-        names = {folder: _names(folder) for folder in {self.path(cell).parent for cell in wanted}}
         ledgers = {compact_name(cell.definition) for cell in wanted}
         compacted = {key for name in ledgers for key in self._keys_of(self.root / "ledger" / name)}
         return {
-            cell.key for cell in wanted if self.path(cell).name in names[self.path(cell).parent] or cell.key in compacted
+            cell.key
+            for cell in wanted
+            if self.path(cell).name in names[self.path(cell).parent] or cell.key in compacted
         }
 
     # -- writing ---------------------------------------------------------------------------------------
@@ -340,7 +343,9 @@ class Store:
             try:
                 whole.append(read())
             except Damaged as damage:
-                self.noticed.append(f"A cell of {task}, {method}:{variant} in {shown(self.root)} {damage}; it is left out.")
+                self.noticed.append(
+                    f"A cell of {task}, {method}:{variant} in {shown(self.root)} {damage}; it is left out."
+                )
         return _joined(sorted(whole, key=lambda stored: stored.metadata["definition"]["fold"]))
 
     def _definitions(self, task: str, method: str, variant: str) -> Iterator[tuple[Metadata, Callable[[], Stored]]]:

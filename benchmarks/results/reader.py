@@ -16,6 +16,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from benchmarks.registry import outside
+from benchmarks.results.artefacts import read_manifest
 from benchmarks.results.files import LOCAL, REFERENCE, existing_folder, read_csv, shown
 from benchmarks.results.ledger import Store, compact_name
 from benchmarks.results.paper import of_paper
@@ -42,6 +44,10 @@ class Results:
     folders: tuple[Path, ...] = (LOCAL, REFERENCE)
     beside: Path | None = None
     used: list[Path] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for folder in (*self.folders, *([self.beside] if self.beside else [])):
+            outside.rejoin(read_manifest(folder).get("outside", {}))
 
     @classmethod
     def of(cls, folder: Path | None, *, beside_reference: bool = False) -> Results:

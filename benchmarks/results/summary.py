@@ -39,7 +39,9 @@ COLUMNS = (
 )  # fmt: skip
 LEVEL = 0.95
 MIN_FOLDS = 5  # with fewer, there is no prediction interval, and intervals are bootstrapped over instances
-MIN_REPLICATES = 3  # of ten folds each; with fewer, t quantiles are so large that the interval would hold almost anything
+MIN_REPLICATES = (
+    3  # of ten folds each; with fewer, t quantiles are so large that the interval would hold almost anything
+)
 
 
 def accounted(ledger: pd.DataFrame) -> pd.DataFrame:
@@ -163,7 +165,8 @@ def compare(ledger: pd.DataFrame, rows: Sequence[Method]) -> pd.DataFrame:
             both = present[one].join(present[other].add_suffix("_other"), how="inner")
             pair = {"method": one[0], "variant": one[1], "against_method": other[0], "against_variant": other[1]}
             lines += [
-                {"dataset": dataset, "question": question, **pair, **_paired(both, metric)} for metric in COMPARED_METRICS
+                {"dataset": dataset, "question": question, **pair, **_paired(both, metric)}
+                for metric in COMPARED_METRICS
             ]
     compared = pd.DataFrame(lines, columns=list(COMPARISON_COLUMNS))
     compared["p_holm"] = compared.groupby(["dataset", "question", "metric"])["p"].transform(holm)

@@ -1,0 +1,1 @@
+"""Judging: is a printed number reproduced, does a statement of the paper hold, did training collapse?"""

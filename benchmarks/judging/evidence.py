@@ -1,0 +1,99 @@
+"""Evidence: the stored results that findings and claims are computed from; what is not there was not measured."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from benchmarks.registry import ablations, methods, tasks
+from benchmarks.results.paper import printed
+
+MIN_POINTS = 4  # of a curve, below which nothing is said about its course
+
+
+class NotMeasured(Exception):
+    """A finding or a claim needs a row that is not there."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The table in numbers, the ledger behind it, the folder of the data, and the folder that other experiments have
+    written their tables to."""
+
+    table: pd.DataFrame
+    ledger: pd.DataFrame
+    data_dir: Path | None = None
+    folder: Path | None = None
+
+    @cached_property
+    def _indexed(self) -> pd.DataFrame:
+        return self.table.set_index(["dataset", "method", "variant", "metric"])
+
+    def line(self, dataset: str, method: str, variant: str, metric: str) -> pd.Series:
+        try:
+            return self._indexed.loc[(dataset, method, variant, metric)]
+        except KeyError as error:
+            raise NotMeasured(f"{tasks.label(dataset)}, {methods.label(method, variant)} was not measured") from error
+
+    def mean(self, dataset: str, method: str, variant: str, metric: str) -> float:
+        return float(self.line(dataset, method, variant, metric)["mean"])
+
+    def rows(self, dataset: str, method: str, variant: str, *, all_replicates: bool = False) -> pd.DataFrame:
+        """Ledger rows of replicate 0, or of all replicates."""
+        found = self.ledger
+        for name, value in (("dataset", dataset), ("method", method), ("variant", variant)):
+            found = found if found.empty else found[found[name] == value]
+        if found.empty:
+            raise NotMeasured(f"{tasks.label(dataset)}, {methods.label(method, variant)} was not measured")
+        return found if all_replicates else found[found["seed"] == found["seed"].min()]
+
+    def reproduced(self, dataset: str, method: str, *metrics: str) -> bool:
+        """Are these printed cells inside our intervals? Where too few folds were run to say, that was not measured."""
+        verdicts = [str(self.line(dataset, method, "released", metric)["verdict"]) for metric in metrics]
+        if not all(verdicts):
+            raise NotMeasured(
+                f"too few folds of {tasks.label(dataset)}, {methods.label(method, 'released')} were run for a verdict"
+            )
+        return verdicts == ["reproduced"] * len(metrics)
+
+    def side_by_side(self, dataset: str, one: tuple[str, str], other: tuple[str, str]) -> pd.DataFrame:
+        """Two rows' outcomes on the same instances, the second's with the suffix _other."""
+        rows = [self.rows(dataset, *row).set_index(["fold", "instance"]) for row in (one, other)]
+        if set(rows[0].index) != set(rows[1].index):
+            raise NotMeasured(f"{one[0]} and {other[0]} were not measured on the same graphs of {dataset}")
+        return rows[0].join(rows[1].add_suffix("_other"))
+
+    def stored(self, name: str, command: str) -> pd.DataFrame:
+        """A table that another experiment has written."""
+        table = pd.DataFrame()
+        if self.folder is not None:
+            with suppress(FileNotFoundError, pd.errors.EmptyDataError):
+                table = pd.read_csv(self.folder / name, keep_default_na=False, na_values=[""])
+        if table.empty:
+            raise NotMeasured(f"{name} is not there or empty; {command} computes it")
+        return table
+
+    def curve(self, vary: str, method: str, variant: str, metric: str) -> pd.DataFrame:
+        """Columns mean and se over the values of an ablation, of which both ends and four in all must be there."""
+        command = f"./reproduce.sh ablation --vary {vary}"
+        table = self.stored(f"ablation_{vary}.csv", command)
+        of_row = (table["method"] == method) & (table["variant"] == variant) & (table["metric"] == metric)
+        found = table[of_row].set_index("value").sort_index()
+        values = list(ablations.PAPER[vary].points)
+        if len(found) < MIN_POINTS or not {values[0], values[-1]} <= set(found.index):
+            gaps = ", ".join(str(value) for value in values if value not in found.index)
+            raise NotMeasured(
+                f"{metric} of {method} ({variant}) is not in ablation_{vary}.csv at {gaps}; {command} computes it"
+            )
+        return found[["mean", "se"]]
+
+
+def paper_value(dataset: str, method: str, metric: str) -> float:
+    cell = printed(dataset, method, metric)
+    if cell is None:
+        raise NotMeasured(f"the paper prints no {metric} of {method} on {dataset}")
+    return cell.value

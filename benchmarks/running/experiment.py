@@ -1,0 +1,392 @@
+"""What an experiment is: a plan of cells, the one way to run them, and the tables that are made of them.
+
+A subclass says its `plan` and its `tables`; everything else (resuming, workers, cluster, progress, Ctrl-C, failures,
+dry runs) is the same for all. Exit codes: 0 all is well, 1 a method failed, 2 something is missing or wrong that the
+user can put right, 130 stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from types import FrameType
+from typing import Any, ClassVar
+
+import pandas as pd
+import pyarrow as pa
+from rich.console import Console
+
+from benchmarks.results.artefacts import Artefacts
+from benchmarks.results.cell import Cell, canonical
+from benchmarks.results.files import shown, write_text
+from benchmarks.results.ledger import Store, Stored
+from benchmarks.results.reader import Results
+from benchmarks.results.summary import missing
+from benchmarks.running.device import check_device
+from benchmarks.running.options import RunOptions
+from benchmarks.running.progress import Durations, Progress, in_words
+from benchmarks.running.run_cell import Observer, Outcome, Report
+from benchmarks.running.workers import Work, computed
+
+# -- Cells that are missing --------------------------------------------------------------------------------
+
+
+def run_cells(
+    cells: Sequence[Cell],
+    store: Store,
+    work: Work | None = None,
+    *,
+    jobs: int = 0,
+    fresh: bool = False,
+    dask: str = "",
+    on_done: Callable[[Outcome], None] | None = None,
+    report: Report | None = None,
+) -> Report:
+    """Compute the cells that the store lacks (with `fresh` all), store each as soon as it is done, and report.
+
+    `jobs` worker processes, or none: then in this process; or the workers of the Dask scheduler at `dask`. A report
+    that is handed in is filled as cells are done, so that it is right even if the run is interrupted.
+    """
+    report, work = report or Report(), work or Work()
+    store.prepare()
+
+    def settle(outcome: Outcome) -> None:
+        report.outcomes.append(replace(outcome, table=None, history=None))
+        if on_done is not None:
+            on_done(outcome)
+
+    wanted = list(dict.fromkeys(cells))
+    there = set() if fresh else store.stored(wanted)
+    to_compute = []
+    for cell in wanted:
+        reason = cell.method.unsupported(cell.task.name)
+        if reason:
+            settle(Outcome(cell, "skipped", reason=reason))
+        elif cell.key in there:
+            settle(Outcome(cell, "stored"))
+        else:
+            to_compute.append(cell)
+    if to_compute:
+        with closing(_outcomes(to_compute, jobs, work, dask)) as outcomes:
+            for outcome in outcomes:
+                _keep(outcome, store)
+                settle(outcome)
+    return report
+
+
+def _outcomes(cells: Sequence[Cell], jobs: int, work: Work, dask: str) -> Any:
+    if not dask:
+        return computed(cells, jobs, work)
+    from benchmarks.running.cluster import computed_on  # late: most runs need no cluster
+
+    return computed_on(dask, cells, work)
+
+
+def _keep(outcome: Outcome, store: Store) -> None:
+    """Store what was computed, a skip with its reason included; record a failure beside the results."""
+    path = store.path(outcome.cell)
+    record = store.root / "errors" / f"{path.parent.name}-{path.stem}.txt"
+    if outcome.status == "failed":
+        write_text(record, outcome.details)
+    elif outcome.status in ("computed", "skipped"):
+        table = pa.table({}) if outcome.table is None else outcome.table
+        store.write(outcome.cell, table, outcome.history, duration=outcome.duration, skipped=outcome.reason)
+        record.unlink(missing_ok=True)
+
+
+# -- What tables are made of -------------------------------------------------------------------------------
+
+
+@dataclass
+class Finished:
+    """A run that is done: its cells, what is stored of them, and why the others are missing."""
+
+    cells: Sequence[Cell]
+    store: Store
+    folder: Path
+    reasons: Mapping[str, str]
+    further: Sequence[Store] = ()  # where cells are looked for that the store has not
+
+    @cached_property
+    def stored(self) -> dict[str, Stored]:
+        """What is stored, by key, each cell checked once."""
+        found = {}
+        for cell in self.cells:
+            there = next((one for store in (self.store, *self.further) if (one := store.read(cell)) is not None), None)
+            if there is not None:
+                found[cell.key] = there
+        return found
+
+    @cached_property
+    def ledger(self) -> pd.DataFrame:
+        tables = [self.stored[cell.key].table for cell in self.cells if cell.key in self.stored]
+        tables = [table for table in tables if len(table)]
+        return pa.concat_tables(tables, promote_options="default").to_pandas() if tables else pd.DataFrame()
+
+    @cached_property
+    def history(self) -> pd.DataFrame:
+        """The training curves, with columns that say whose they are."""
+        frames = []
+        for cell in self.cells:
+            stored = self.stored.get(cell.key)
+            if stored is not None and stored.history is not None:
+                whose = {"dataset": cell.task.name, "method": cell.method.name, "variant": cell.method.variant}
+                frames.append(stored.history.to_pandas().assign(**whose, seed=cell.seed, fold=cell.fold))
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+
+    @cached_property
+    def missing(self) -> list[str]:
+        skipped = {key: stored.skipped for key, stored in self.stored.items() if stored.skipped}
+        return missing(self.cells, self.ledger, {**skipped, **self.reasons})
+
+    def about(self) -> dict[str, Any]:
+        """What the manifest says of this run."""
+        found = list(self.stored.values())
+        machines = sorted({canonical(stored.metadata["machine"]) for stored in found})
+        return {
+            "cells": len(found),
+            "cells_expected": len(self.cells),
+            "missing": self.missing,
+            "seeds": sorted({cell.seed for cell in self.cells}),
+            "duration": round(sum(stored.duration for stored in found), 1),
+            "commits": sorted({str(stored.metadata["commit"]) for stored in found}),
+            "machines": [json.loads(text) for text in machines],
+        }
+
+
+# -- Experiments -------------------------------------------------------------------------------------------
+
+
+class Experiment(ABC):
+    """One experiment; `name` is its command, `shows` the stored tables that are printed when it is done."""
+
+    name: ClassVar[str]
+    shows: ClassVar[tuple[str, ...]] = ()
+    pages: ClassVar[tuple[str, ...]] = ()  # stored tables that are written for readers too: "table1.md", "table1.tex"
+
+    # -- what an experiment says of itself -------------------------------------------------------------
+
+    @abstractmethod
+    def plan(self, options: Any) -> list[Cell]:
+        """The cells that the options ask for, in the order in which they are computed."""
+
+    @abstractmethod
+    def tables(self, done: Finished, files: Artefacts, options: Any) -> None:
+        """Write the tables that these cells come to."""
+
+    def observer(self, options: Any) -> Observer | None:
+        """What else is looked at while cells are computed; training curves unless an experiment says otherwise."""
+        return None
+
+    def store(self, options: Any) -> Store:
+        return Store(options.results)
+
+    def finished(self, cells: Sequence[Cell], store: Store, reasons: Mapping[str, str], options: Any) -> Finished:
+        return Finished(cells, store, options.results, reasons)
+
+    def shown(self, options: Any) -> tuple[str, ...]:
+        return self.shows
+
+    def live(self, ledger: pd.DataFrame) -> Any:
+        """The table so far, drawn while it fills."""
+        from benchmarks.results.summary import means_so_far
+        from figures import tables
+
+        return tables.live(means_so_far(ledger))
+
+    # -- the one way to run ----------------------------------------------------------------------------
+
+    def run(self, options: Any) -> int:
+        """Compute what is missing, write the tables, print them; returns the exit code."""
+        options = replace(options, jobs=workers_for(options))
+        store = self.store(options)
+        if options.dry_run:
+            self.dry_run(options, store)
+            return 0
+        report = Report()
+        try:
+            with terminate_like_interrupt():
+                self.compute(options, store, report)
+                code = self.conclude(options, store, report)
+        except BaseException as error:
+            if not _interrupted(error):
+                raise
+            _say_stopped(self.so_far(options, store), fresh=options.fresh)
+            return 130
+        self._print(options)
+        say_noticed(store)
+        return max(code, _say_failures(report, store))
+
+    def compute(self, options: Any, store: Store, report: Report) -> None:
+        """Compute the cells that are missing."""
+        self._compute(self.plan(options), options, store, report, fresh=options.fresh)
+
+    def _compute(self, cells: Sequence[Cell], options: Any, store: Store, report: Report, *, fresh: bool) -> None:
+        console = Console() if sys.stdout.isatty() else Console(stderr=True)
+        live = self.live if console.is_terminal else None
+        with Progress(cells, options.jobs, console, store, live) as progress:
+            run_cells(
+                cells, store, self.work(options), jobs=options.jobs, fresh=fresh, dask=options.dask,
+                on_done=progress.done, report=report,
+            )  # fmt: skip
+
+    def work(self, options: Any) -> Work:
+        return Work(options.data_dir, options.device, self.observer(options), options.cell_seconds)
+
+    def conclude(self, options: Any, store: Store, report: Report) -> int:
+        """Read what is stored and write the tables; returns the exit code as far as they decide it.
+
+        A cell whose file turns out to be damaged is computed again first.
+        """
+        cells = self.plan(options)
+        there, done = store.stored(cells), self._finished(cells, store, report, options)
+        damaged = [cell for cell in cells if cell.key in there and cell.key not in done.stored]
+        if damaged:
+            self._compute(damaged, options, store, report, fresh=True)
+            done = self._finished(cells, store, report, options)
+        self.write(done, options)
+        return 0
+
+    def write(self, done: Finished, options: Any) -> None:
+        """The tables of a run that is done, with what the manifest says of it, and their pages."""
+        with Artefacts(done.folder, self.name) as files:
+            self.tables(done, files, options)
+            files.about(**done.about())
+        self.write_pages(done.folder)
+
+    def write_pages(self, folder: Path) -> None:
+        """The stored tables as Markdown and LaTeX."""
+        from figures import tables
+
+        with Artefacts(folder, self.name) as files:
+            for page in self.pages:
+                name, _, kind = page.partition(".")
+                write = tables.markdown if kind == "md" else tables.latex
+                files.text(page, write(name, Results((folder,))))
+
+    def _finished(self, cells: Sequence[Cell], store: Store, report: Report, options: Any) -> Finished:
+        reasons = {outcome.cell.key: outcome.reason for outcome in report.outcomes if outcome.reason}
+        return self.finished(cells, store, reasons, options)
+
+    def _print(self, options: Any) -> None:
+        from figures import tables
+
+        for name in self.shown(options):
+            tables.show(name, options.results)
+
+    def so_far(self, options: Any, store: Store) -> str:
+        """What is stored, for the sentence that is said when a run is stopped."""
+        possible = [cell for cell in self.plan(options) if not cell.method.unsupported(cell.task.name)]
+        return f"{len(store.stored(possible))} of {len(possible)} cells are stored"
+
+    def dry_run(self, options: Any, store: Store) -> None:
+        dry_run(self.plan(options), store, options)
+
+
+# -- Around a run ------------------------------------------------------------------------------------------
+
+
+def workers_for(options: RunOptions) -> int:
+    """How many cells are computed at a time, here or on a cluster, both of which have to be fit for it."""
+    if options.dask:
+        from benchmarks.running.cluster import n_workers  # late: most runs need no cluster
+
+        return n_workers(options.dask, options.device)
+    check_device(options.device)
+    return options.jobs
+
+
+@contextmanager
+def terminate_like_interrupt() -> Iterator[None]:
+    """A polite kill (SIGTERM, as cluster schedulers send it) ends a run as Ctrl-C does."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """Was it Ctrl-C? A library that is interrupted while it cleans up may raise an error of its own instead."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
+
+
+def _say_stopped(so_far: str, *, fresh: bool) -> None:
+    command = "without --fresh the same command" if fresh else "the same command"
+    print(f"Stopped; {so_far}; {command} goes on from here.", file=sys.stderr)
+
+
+def say_noticed(store: Store) -> None:
+    """Damaged and stale files, once each."""
+    for line in dict.fromkeys(store.noticed):
+        print(line, file=sys.stderr)
+
+
+def _say_failures(report: Report, store: Store) -> int:
+    """One sentence for each thing that went wrong; the exit code that goes with them."""
+    for reason, cells in report.reasons("no data").items():
+        print(f"{len(cells)} cells of {cells[0].task.label} were not computed: {reason}", file=sys.stderr)
+    for reason, cells in report.reasons("failed").items():
+        others = f" and {len(cells) - 1} more cells" if len(cells) > 1 else ""
+        where = shown(store.root / "errors")
+        print(f"{cells[0].title}{others} failed with {reason} (details in {where}).", file=sys.stderr)
+    return 2 if report.of("no data") else 1 if report.of("failed") else 0
+
+
+# -- Dry run -----------------------------------------------------------------------------------------------
+
+
+def dry_run(cells: Sequence[Cell], store: Store, options: RunOptions) -> None:
+    """List the cells, a line per row and replicate: which folds are stored, which are to be computed, how long."""
+    durations, there = Durations(store), store.stored(cells)
+    state = {cell: _state(cell, there, fresh=options.fresh) for cell in cells}
+    groups: dict[object, list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault((canonical(cell.task.definition()), cell.method.row, cell.seed), []).append(cell)
+    for group in groups.values():
+        print(_listed(group, state, durations))
+    to_compute = [cell for cell in cells if state[cell] == "to compute"]
+    stored = sum(value == "stored" for value in state.values())
+    time = f"about {in_words(durations.left(to_compute, options.jobs))} on {options.jobs} workers" if to_compute else ""
+    print(f"{len(cells)} cells: {stored} stored, {len(to_compute)} to compute{', ' if time else ''}{time}.")
+
+
+def _state(cell: Cell, there: set[str], *, fresh: bool) -> str:
+    if cell.method.unsupported(cell.task.name):
+        return "not defined"
+    return "stored" if cell.key in there and not fresh else "to compute"
+
+
+def _listed(group: Sequence[Cell], state: Mapping[Cell, str], durations: Durations) -> str:
+    first = group[0]
+    parts = []
+    for word in dict.fromkeys(state[cell] for cell in group):
+        those = [cell for cell in group if state[cell] == word]
+        time = f", {in_words(sum(map(durations.expect, those)))}" if word == "to compute" else ""
+        parts.append(f"{word}: folds {_ranges(those)}{time}")
+    row = f"{first.task.name:<12} {first.method.title:<28} replicate {first.seed:<3}"
+    return f"{row} {'; '.join(parts)}"
+
+
+def _ranges(cells: Sequence[Cell]) -> str:
+    """0-3,7"""
+    runs: list[list[int]] = []
+    for fold in sorted(cell.fold for cell in cells):
+        if runs and fold == runs[-1][-1] + 1:
+            runs[-1].append(fold)
+        else:
+            runs.append([fold])
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)

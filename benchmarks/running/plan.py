@@ -1,0 +1,77 @@
+"""Which cells are computed: methods × tasks × folds × replicates, as the options say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from benchmarks.registry import methods, tasks
+from benchmarks.registry.methods import Method
+from benchmarks.registry.names import numbers
+from benchmarks.registry.tasks import TaskEntry
+from benchmarks.results.cell import FOLDS, Cell
+from benchmarks.running.options import RunOptions
+from rsgg.errors import UsageError
+
+SMOKE_FOLDS = (0, 1)
+
+
+def belongs(method: Method, task: TaskEntry) -> bool:
+    """Is this row part of the table of this task?
+
+    Renaming the nodes at random changes nothing for a permutation invariant method, but for the others it says how much
+    of a result is node alignment. Some tasks are there for some rows only.
+    """
+    if task.renames:
+        return method.variant != "control" and not method.build().capabilities.permutation_invariant
+    return task.rows is None or method.title in task.rows
+
+
+def grid(
+    entries: Iterable[TaskEntry],
+    rows: Sequence[Method],
+    *,
+    folds: Iterable[int] = range(FOLDS),
+    of: int = FOLDS,
+    seeds: Sequence[int] = (0,),
+    k: int = 1,
+    smoke: bool = False,
+    graph_seconds: float | None = None,
+) -> list[Cell]:
+    """All cells of these tasks and methods, row by row, so that tables fill from the top."""
+    chosen = tuple(folds)
+    pairs = [(task, method.for_task(task.name)) for task in entries for method in rows if belongs(method, task)]
+    pairs = [(task, method.tiny()) for task, method in pairs] if smoke else pairs
+    return [
+        Cell(task.replicate(seed), method, fold, of, seed, k, graph_seconds)
+        for task, method in pairs
+        for seed in seeds
+        for fold in chosen
+    ]
+
+
+def chosen_folds(options: RunOptions) -> tuple[int, ...]:
+    """The folds that the options ask for: all ten, or two of them in a smoke run, unless they say otherwise."""
+    folds = numbers(options.folds, "fold") or (SMOKE_FOLDS if options.smoke else tuple(range(FOLDS)))
+    if folds[-1] >= FOLDS:
+        raise UsageError(f"There is no fold {folds[-1]}; the folds are 0 to {FOLDS - 1}.")
+    return folds
+
+
+def cells_for(
+    options: RunOptions,
+    *,
+    rows: Sequence[str] | None = None,
+    entries: Sequence[str] | None = None,
+    folds: Sequence[int] | None = None,
+    k: int = 1,
+) -> list[Cell]:
+    """The cells that the options ask for; where they do not say, these rows, tasks and folds (all, unless given)."""
+    return grid(
+        tasks.choose(options.datasets or entries, smoke=options.smoke),
+        methods.choose(options.methods or rows),
+        folds=chosen_folds(options) if options.folds or folds is None else folds,
+        seeds=numbers(options.seeds, "seed") or (0,),
+        k=k,
+        smoke=options.smoke,
+        graph_seconds=options.graph_seconds,
+    )

@@ -1,0 +1,142 @@
+"""What is seen while cells are computed: a bar with the time left and a table that fills, or a few plain lines.
+
+On a terminal, a bar and (where the experiment has one) its table so far. Elsewhere one line per finished row, so that
+log files stay short. Times left are learnt from finished cells of the same row, else from the reference.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from types import TracebackType
+from typing import Self
+
+import pandas as pd
+import pyarrow as pa
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+from rich.progress import Progress as Bar
+
+from benchmarks.results.cell import Cell, canonical
+from benchmarks.results.files import REFERENCE
+from benchmarks.results.ledger import Store
+from benchmarks.running.run_cell import Outcome
+
+LiveTable = Callable[[pd.DataFrame], RenderableType]
+REDRAW_EVERY = 2.0  # seconds: the table so far is computed anew at most this often
+
+
+class Durations:
+    """How long cells take: the mean of the same row's finished cells, else what they took elsewhere, else a guess.
+
+    Elsewhere is what is stored already and the committed reference: another machine, but the same work. The guess is
+    the registry's.
+    """
+
+    def __init__(self, *elsewhere: Store) -> None:
+        self._seen: dict[object, list[float]] = {}
+        self._elsewhere = (*elsewhere, Store(REFERENCE))
+
+    def learn(self, cell: Cell, seconds: float) -> None:
+        self._seen.setdefault(_row(cell), []).append(seconds)
+
+    def expect(self, cell: Cell) -> float:
+        seen = self._seen.get(_row(cell))
+        if seen:
+            return sum(seen) / len(seen)
+        known = (store.duration(cell) for store in self._elsewhere)
+        return next((seconds for seconds in known if seconds), cell.method.seconds_per_fold)
+
+    def left(self, cells: Iterable[Cell], jobs: int) -> float:
+        """Seconds until these cells are done, on so many workers; no less than the longest of them takes."""
+        expected = [self.expect(cell) for cell in cells]
+        return max(sum(expected) / jobs, max(expected, default=0.0))
+
+
+def _row(cell: Cell) -> tuple[str, str]:
+    return canonical(cell.task.replicate(0).definition()), cell.method.title
+
+
+def in_words(seconds: float) -> str:
+    """12 s, 3 min, 1 h 20 min."""
+    if seconds < 100:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+class Progress:
+    """Listens to a run (`done`) and shows how far it is."""
+
+    def __init__(
+        self,
+        cells: Sequence[Cell],
+        jobs: int,
+        console: Console,
+        store: Store | None = None,
+        live_table: LiveTable | None = None,
+    ) -> None:
+        self.console, self.jobs, self.store, self.live_table = console, max(jobs, 1), store, live_table
+        self.waiting = dict.fromkeys(cells)
+        self.n_cells = len(self.waiting)
+        self.durations = Durations()
+        self.of_row = Counter(_row(cell) for cell in self.waiting)
+        self.tables: list[pa.Table] = []
+        self.to_read: list[Cell] = []  # stored cells whose rows the live table has not got yet
+        self._table: RenderableType = ""
+        self._drawn = 0.0
+        self._bar = Bar(TextColumn("cells"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+        self._task = self._bar.add_task("", total=self.n_cells)
+        self._live = Live(get_renderable=self._renderable, console=console, refresh_per_second=1, transient=True)
+
+    def __enter__(self) -> Self:
+        if self.console.is_terminal:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.stop()
+
+    def done(self, outcome: Outcome) -> None:
+        """A cell is done, one way or another."""
+        self.waiting.pop(outcome.cell, None)
+        if outcome.duration:
+            self.durations.learn(outcome.cell, outcome.duration)
+        if outcome.table is not None and len(outcome.table):
+            self.tables.append(outcome.table)
+        elif outcome.status == "stored" and outcome.cell.seed == 0:
+            self.to_read.append(outcome.cell)
+        self.of_row[_row(outcome.cell)] -= 1
+        if self.console.is_terminal:
+            left = self.durations.left(self.waiting, self.jobs)
+            self._bar.update(
+                self._task, completed=self.n_cells - len(self.waiting), description=f"about {in_words(left)} left"
+            )
+            self._draw_table()
+        elif outcome.status == "computed" and not self.of_row[_row(outcome.cell)]:
+            self._say_row(outcome.cell)
+
+    def _draw_table(self) -> None:
+        now = time.monotonic()
+        if self.live_table is not None and now - self._drawn > REDRAW_EVERY:
+            if self.store is not None and self.to_read:
+                stored = [self.store.read(cell) for cell in self.to_read]
+                self.tables += [one.table for one in stored if one is not None and len(one.table)]
+                self.to_read.clear()
+            if not self.tables:
+                return
+            ledger = pa.concat_tables(self.tables, promote_options="default").to_pandas()
+            self._table, self._drawn = self.live_table(ledger), now
+
+    def _say_row(self, cell: Cell) -> None:
+        finished = self.n_cells - len(self.waiting)
+        left = f", about {in_words(self.durations.left(self.waiting, self.jobs))} left" if self.waiting else ""
+        row = f"{cell.task.name}, {cell.method.title}"
+        self.console.print(f"{row}: done; {finished} of {self.n_cells} cells{left}.", soft_wrap=True, highlight=False)
+
+    def _renderable(self) -> RenderableType:
+        return Group(self._bar, self._table)
