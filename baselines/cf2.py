@@ -20,7 +20,7 @@ Deviations from the original paper:
 
 The search of the RSGG-CE paper chose α = .7, λ = 20, γ = .9 and a learning rate of .01; what of that reached its
 optimiser is said in `rsgg.baselines.released.cf2`. The defaults here are the original's (α = .6, λ = 1000, γ = .5, rate
-.05); the row of Table 1 has values chosen on graphs that are in no test fold (`benchmarks.catalogue`).
+.05); the row of Table 1 has values chosen on graphs that are in no test fold (`benchmarks.registry.methods`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from rsgg.oracles.oracle import CountingOracle
 from rsgg.seeds import streams, uniforms_at
 
 CALLS_PER_STEP = 2  # the masked part and the rest
-BLOCK = 512  # graphs that are optimised side by side: bounds the memory
+GRAPHS_PER_BLOCK = 512  # graphs that are optimised side by side: bounds the memory
 
 
 @dataclass(kw_only=True)
@@ -68,7 +68,7 @@ class CF2(Explainer):
         candidates = [Candidate(None)] * (len(graphs) * k)
         owners, seeds = torch.arange(len(graphs) * k), streams(graphs.names, k, seed, "cf2")
         for n in graphs.sizes.unique().tolist():  # without padding, so that a graph's result does not depend on others
-            for block in owners[graphs.sizes[owners // k] == n].split(BLOCK):
+            for block in owners[graphs.sizes[owners // k] == n].split(GRAPHS_PER_BLOCK):
                 edges = _edges_of(graphs.select(block // k), n)
                 mask = self.optimise(edges, classes[block // k], oracle, block, seeds[block.numpy()])
                 for owner, rest in zip(block.tolist(), _without(edges, mask > 0.5, graphs.n_nodes), strict=True):

@@ -38,7 +38,7 @@ from rsgg.seeds import seed_for, streams, torch_rng, uniforms
 
 N_AUXILIARY = 10  # values of u
 WIDTH, LATENT = 16, 16
-LEAST = 1e-30  # probability whose logarithm still has a gradient
+SMALLEST_PROBABILITY = 1e-30  # whose logarithm still has a gradient
 
 
 @dataclass(kw_only=True)
@@ -255,7 +255,7 @@ def losses(network: CVAE, given: Given, noise: Tensor) -> Losses:
 def _classifier_loss(soft: Tensor, wanted: Tensor, oracle: CountingOracle) -> Tensor:
     """CE of the oracle's relaxation on Â against the wanted class: one call per graph."""
     p = oracle.relaxed(symmetric(soft)).gather(1, wanted[:, None])
-    return -p.clamp(min=LEAST).log().mean()
+    return -p.clamp(min=SMALLEST_PROBABILITY).log().mean()
 
 
 def symmetric(soft: Tensor) -> Tensor:

@@ -60,7 +60,7 @@ class Complete(Explainer):
 
 @dataclass(kw_only=True)
 class Identity(Explainer):
-    """Return the input: always a failure, at GED 0. Whatever beats every method on GED alone is no explanation."""
+    """Return the input: always a failure, at GED 0. It shows that a low GED alone says nothing about a method."""
 
     capabilities: ClassVar[Capabilities] = Capabilities(adds=False, removes=False, deterministic=True)
 

@@ -40,10 +40,10 @@ from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.seeds import seed_for
 
-STEPS = Choice((2, 3, 10, 30))
-BLOCK = 64  # images that go through a network together where no gradient is needed: bounds the memory
-TINY = 1e-7  # keeps the logarithm of a probability finite
-SLOPE = 0.2  # of LeakyReLU
+STEP_SPACE = Choice((2, 3, 10, 30))
+IMAGES_PER_BLOCK = 64  # images that go through a network together where no gradient is needed: bounds the memory
+SMALLEST_PROBABILITY = 1e-7  # keeps the logarithm of a probability finite
+LEAKY_RELU_SLOPE = 0.2
 
 
 @dataclass(kw_only=True)
@@ -55,8 +55,10 @@ class GCounteRGAN(Explainer):
         0.1, "batch size ratio", space=Choice((0.1, 0.15, 0.2)), paper=0.1, above=0, at_most=1,
         doc="of a class's training graphs",
     )  # fmt: skip
-    generator_steps: int = hyper(2, "# generator steps", space=STEPS, paper=2, at_least=1, doc="per iteration")
-    discriminator_steps: int = hyper(3, "# discriminator steps", space=STEPS, paper=3, at_least=1, doc="per iteration")
+    generator_steps: int = hyper(2, "# generator steps", space=STEP_SPACE, paper=2, at_least=1, doc="per iteration")
+    discriminator_steps: int = hyper(
+        3, "# discriminator steps", space=STEP_SPACE, paper=3, at_least=1, doc="per iteration"
+    )
     threshold: float = hyper(
         0.5, "threshold", space=Choice((0.4, 0.5, 0.6, 0.7, 0.8)), paper=0.5, at_least=0, at_most=1
     )
@@ -104,7 +106,7 @@ class GCounteRGAN(Explainer):
         require_fitted_size(graphs, self.n_nodes_)
         soft = torch.empty(graphs.adjacency.shape)
         for c, generator in enumerate(self.generators_):
-            for rows in (classes == c).nonzero().flatten().split(BLOCK):
+            for rows in (classes == c).nonzero().flatten().split(IMAGES_PER_BLOCK):
                 adjacency = graphs.adjacency[rows].float()
                 soft[rows] = (adjacency + generator(adjacency)).clamp(0, 1)
         return soft
@@ -179,10 +181,11 @@ class Generator(nn.Module):
         """What comes out of tanh, [B, N, N]."""
         missing = 4 * self.quarter - self.n_nodes
         x = pad(adjacency, (0, missing, 0, missing))[:, None]
-        x = self.dropout(leaky_relu(self.down1(x), SLOPE))
-        x = self.dropout(leaky_relu(self.down2(x), SLOPE))
-        x = leaky_relu(self.dense(x.flatten(1)), SLOPE).reshape(-1, 2 * self.channels, self.quarter, self.quarter)
-        x = leaky_relu(self.up2(leaky_relu(self.up1(x), SLOPE)), SLOPE)
+        x = self.dropout(leaky_relu(self.down1(x), LEAKY_RELU_SLOPE))
+        x = self.dropout(leaky_relu(self.down2(x), LEAKY_RELU_SLOPE))
+        x = leaky_relu(self.dense(x.flatten(1)), LEAKY_RELU_SLOPE)
+        x = x.reshape(-1, 2 * self.channels, self.quarter, self.quarter)
+        x = leaky_relu(self.up2(leaky_relu(self.up1(x), LEAKY_RELU_SLOPE)), LEAKY_RELU_SLOPE)
         return torch.tanh(self.head(x))[:, 0, : self.n_nodes, : self.n_nodes]
 
 
@@ -211,7 +214,7 @@ class Discriminator(nn.Module):
             x = convolution(x)
             if i == 0 and self.training:
                 x = x + 0.2 * torch.randn_like(x)
-            x = self.dropout(leaky_relu(x, SLOPE))
+            x = self.dropout(leaky_relu(x, LEAKY_RELU_SLOPE))
         logit: Tensor = self.linear(x.flatten(1))[:, 0]
         return logit
 
@@ -270,7 +273,7 @@ class Training:
         real, shown = self._batch(len(self.real)), self._batch(len(self.adjacency))
         with torch.no_grad():
             generated = self.adjacency[shown] + self.generator.eval()(self.adjacency[shown])
-        score = self.data.score[real].float().clamp(min=TINY)
+        score = self.data.score[real].float().clamp(min=SMALLEST_PROBABILITY)
         weight = torch.cat((score / score.mean(), torch.ones(len(generated))))
         target = torch.cat((torch.ones(len(real)), torch.zeros(len(generated))))
         logit = self.discriminator.train()(torch.cat((self.real[real], generated)))
@@ -294,7 +297,7 @@ class Training:
         residual = self.generator(self.adjacency[shown])
         soft = self.adjacency[shown] + residual
         stay = _relaxed(self.data.oracle, self.data.graphs.select(shown), soft.clamp(0, 1))[:, self.data.c]
-        leave = -torch.log(1 - stay + TINY)
+        leave = -torch.log(1 - stay + SMALLEST_PROBABILITY)
         fool = softplus(-self.discriminator(soft))
         return (fool + self.recipe.sparsity * residual.abs().sum((1, 2)) + leave).mean()
 
@@ -302,7 +305,7 @@ class Training:
     def _check(self) -> None:
         """Keep the generator if it flips more training graphs than any before, or as many with fewer edits."""
         self.generator.eval()
-        soft = torch.cat([part + self.generator(part) for part in self.adjacency.split(BLOCK)])
+        soft = torch.cat([part + self.generator(part) for part in self.adjacency.split(IMAGES_PER_BLOCK)])
         sampled = (soft > self.recipe.threshold).to(torch.uint8)
         graphs = self.data.graphs
         answers = self.data.oracle.predict(graphs.candidates(sampled, torch.arange(len(graphs))))
@@ -315,7 +318,7 @@ class Training:
 
 
 def _blocks(graphs: GraphBatch) -> list[GraphBatch]:
-    return [graphs.select(rows) for rows in torch.arange(len(graphs)).split(BLOCK)]
+    return [graphs.select(rows) for rows in torch.arange(len(graphs)).split(IMAGES_PER_BLOCK)]
 
 
 def _relaxed(oracle: CountingOracle, graphs: GraphBatch, soft: Tensor | None = None) -> Tensor:

@@ -43,15 +43,15 @@ from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.seeds import numpy_rng, seed_for
 
-HIDDEN = (512, 128, 32)  # widths of the Q-network between its inputs and its one output
-SCALE, WEIGHT_TARGET, WEIGHT_SIMILARITY = 0.9, 0.8, 0.2
+HIDDEN_WIDTHS = (512, 128, 32)  # widths of the Q-network between its inputs and its one output
+REWARD_SCALE, WEIGHT_TARGET, WEIGHT_SIMILARITY = 0.9, 0.8, 0.2
 
 State = TypeVar("State", bound=Hashable)
 
 
 def reward(p_target: float, similarity: float) -> float:
     """r = .9 (.8 p_target + .2 similarity)."""
-    return SCALE * (WEIGHT_TARGET * p_target + WEIGHT_SIMILARITY * similarity)
+    return REWARD_SCALE * (WEIGHT_TARGET * p_target + WEIGHT_SIMILARITY * similarity)
 
 
 # -- The game ----------------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ class QNetwork:
     """width → 512 → 128 → 32 → 1 with ReLU; weights are [in, out], so that a row belongs to an input."""
 
     def __init__(self, width: int, seed: int) -> None:
-        sizes = (width, *HIDDEN, 1)
+        sizes = (width, *HIDDEN_WIDTHS, 1)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             layers = [torch.nn.Linear(a, b) for a, b in pairwise(sizes)]

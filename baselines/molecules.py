@@ -44,7 +44,7 @@ HIGHEST_ORDER = 3
 MoleculeOracle = Callable[[Sequence[str]], Tensor]
 """Class probabilities of molecules given as SMILES, [molecules, classes]."""
 
-PRESET = Recipe(
+CPU_RECIPE = Recipe(
     episodes=200, horizon=2, decay=0.985, lr=1e-4, discount=0.95, polyak=0.995,
     replay=10_000, batch=8, interval=2, keep=10,
 )  # fmt: skip
@@ -192,7 +192,7 @@ def actions(smiles: str, elements: Sequence[str]) -> list[str]:
     from rdkit.rdBase import BlockLogs
 
     molecule = read(smiles)
-    with BlockLogs():  # what cannot be sanitised is no action, and no news
+    with BlockLogs():  # RDKit prints a warning for each molecule that cannot be sanitised; these are no actions
         found = {*_with_atom(molecule, elements), *_with_bond(molecule), *_with_less_bond(molecule)}
     return sorted({smile for smile in found if smile} | {canonical(smiles)})
 
@@ -369,7 +369,7 @@ class MoleculeEnvironment:
 
 
 def explain_molecule(
-    smiles: str, oracle: MoleculeOracle, *, elements: Sequence[str] | None = None, recipe: Recipe = PRESET,
+    smiles: str, oracle: MoleculeOracle, *, elements: Sequence[str] | None = None, recipe: Recipe = CPU_RECIPE,
     budget: int | None = None, seed: int = 0,
 ) -> list[MoleculeCounterfactual]:  # fmt: skip
     """The best counterfactuals of a molecule, best first, at most `recipe.keep`; empty where none was found.

@@ -52,10 +52,11 @@ from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.seeds import streams, uniforms
 
-BACKWARD, COINS = 1 << 40, 1 << 41  # where in a row's stream the numbers of the backward phase and the coins begin
+BACKWARD_OFFSET = 1 << 40  # where, in a row's stream of random numbers, those of the backward phase begin
+COIN_OFFSET = 1 << 41  # and those that decide whether a forward edit removes or adds
 BLOCK_CELLS = 1 << 23  # adjacency cells in one block of speculative questions: bounds the memory
-FIRST_BLOCK = 4  # questions in the first block of the forward phase
-TINY = 1e-12  # weight of a pair that nothing speaks for: it comes last
+QUESTIONS_IN_FIRST_BLOCK = 4  # of the forward phase
+SMALLEST_WEIGHT = 1e-12  # of a pair whose weight is 0: it comes last
 
 
 # -- Bidirectional search --------------------------------------------------------------------------------
@@ -97,7 +98,7 @@ class OBS(Explainer):
         place, circle, edges = _places(pairs, adjacency, keys), pairs.sum((1, 2)), graphs.n_edges.numpy()
         found: dict[int, np.ndarray] = {}
         arc, open_ = edges.copy(), circle > 0
-        asked, block = 0, FIRST_BLOCK
+        asked, block = 0, QUESTIONS_IN_FIRST_BLOCK
         while asked < self.questions and open_.any():
             rows = open_.nonzero()[0]
             block = max(1, min(block, self.questions - asked, BLOCK_CELLS // (len(rows) * place[0].size)))
@@ -117,7 +118,7 @@ class OBS(Explainer):
     def _walk(self, arc: np.ndarray, circle: np.ndarray, seeds: np.ndarray, asked: int, block: int) -> np.ndarray:
         """Edges after each of the next `block` questions, int [R, block]: a coin per edit says remove or add."""
         k, length = self.forward_edits, np.empty((len(arc), block), dtype=np.int64)
-        remove = uniforms(seeds, COINS + asked * k, block * k) < self.removals
+        remove = uniforms(seeds, COIN_OFFSET + asked * k, block * k) < self.removals
         for edit in range(block * k):
             arc = arc + np.where((remove[:, edit] & (arc > 0)) | (arc == circle), -1, 1)
             length[:, edit // k] = arc
@@ -137,7 +138,7 @@ class OBS(Explainer):
         rows = np.array(sorted(first))
         adjacency, pairs = graphs.adjacency.numpy()[rows], graphs.pair_mask.numpy()[rows]
         current = np.stack([first[row] for row in rows.tolist()])
-        keys = _race(pairs, self._weights(current, classes[rows]), seeds[rows], BACKWARD)
+        keys = _race(pairs, self._weights(current, classes[rows]), seeds[rows], BACKWARD_OFFSET)
         queues = [deque(_in_order(keys[i], pairs[i] & (current[i] != adjacency[i]))) for i in range(len(rows))]
         distance, step = [len(queue) for queue in queues], [self.backward_edits] * len(rows)
         for _ in range(self.questions):
@@ -211,7 +212,7 @@ def _race(pairs: np.ndarray, weight: np.ndarray, seeds: np.ndarray, start: int) 
     counts = pairs.sum((1, 2))
     drawn = uniforms(seeds, start, int(counts.max()))[np.arange(counts.max()) < counts[:, None]]
     keys = np.full(pairs.shape, np.inf)
-    keys[pairs] = -np.log1p(-drawn) / np.maximum(weight[pairs], TINY)
+    keys[pairs] = -np.log1p(-drawn) / np.maximum(weight[pairs], SMALLEST_WEIGHT)
     return keys
 
 

@@ -13,7 +13,7 @@ Deviations of what was run from the original paper and from the text:
 3. Gradients are never cleared, so that every step is larger than the one before: all entries that belong to an edge
    of some training graph underflow within a few dozen epochs of 500.
 4. The factual part is returned. The counterfactual of CF² is its complement.
-5. Weights are cut to integers (`tests/test_cf2.py` shows that the training does not matter then).
+5. Weights are cut to integers (`tests/baselines/test_cf2.py` shows that the training does not matter then).
 6. The printed 0.000 oracle calls are those of folds whose models were found on disk; the printed runtime is that of
    eight centralities of the whole data set, computed anew for every explanation. Neither is repeated here.
 """

@@ -89,12 +89,12 @@ class ReleasedCLEAR(Explainer):
                 optimiser.zero_grad()
                 loss.backward()
                 optimiser.step()
-                # The answer goes nowhere: it has no gradient.
+                # As in the released code the oracle is asked, and the answer, which has no gradient, is not used.
                 oracle.predict(graphs.candidates((terms.soft.detach() > 0.5).to(torch.uint8), batch))
             self.history_.append({"epoch": epoch, "loss": float(loss.detach()), "edges": float(terms.edges.detach())})
 
     def _given(self, adjacency: Tensor, classes: Tensor, noise: Tensor) -> Given:
-        """Features and u out of thin air; the class is the one that the graph has."""
+        """What the auto-encoder reads: features and u are noise; the class is the one that the graph has."""
         batch, n, _ = adjacency.shape
         u = noise[:, :1].mul(N_AUXILIARY).long()[:, 0]
         features = noise[:, N_AUXILIARY : N_AUXILIARY + n * N_FEATURES].reshape(batch, n, N_FEATURES)

@@ -12,8 +12,9 @@ trees.
 
 Deviations of the released code from CounteRGAN and from the text of the RSGG-CE paper:
 
-1. The hard sample: the generator cannot learn (`tests/test_gcountergan.py` has the proof by automatic differentiation).
-   Only its discriminator is trained, and that plays no part in an explanation. The training is left out here.
+1. The hard sample: the generator cannot learn (`tests/baselines/test_gcountergan.py` shows it by automatic
+   differentiation). Only its discriminator is trained, and that plays no part in an explanation. The training is left
+   out here.
 2. The threshold that the paper's search chose (.5) is never used.
 3. The loss has neither a price of the residual nor the classifier's term.
 4. The candidate is never checked: it is returned whether or not it changes the class.
@@ -31,7 +32,7 @@ Not kept:
 1. Every *ordered* pair has its own coin there, and the matrix that comes out is not symmetric; here a pair has one
    coin, with the mean of both probabilities. The mean GED is the same.
 2. The dense layer of the generator has 14 million weights for 28 nodes but 5.4·10⁹ for 116 (20 GB). Above
-   `DENSE_WEIGHTS` it is factorised as in `rsgg.baselines.gcountergan`; the network is random in either case.
+   `MOST_DENSE_WEIGHTS` it is factorised as in `rsgg.baselines.gcountergan`; the network is random in either case.
 """
 
 from __future__ import annotations
@@ -43,14 +44,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rsgg.baselines.gcountergan import STEPS, Generator, require_fitted_size, require_one_size
+from rsgg.baselines.gcountergan import STEP_SPACE, Generator, require_fitted_size, require_one_size
 from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Choice, Explainer, hyper
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.seeds import seed_for, streams, uniforms
 
-DENSE_WEIGHTS = 50_000_000
-RANK = 64
+MOST_DENSE_WEIGHTS = 50_000_000
+RANK_OF_DENSE_LAYER = 64
 BLOCK_CELLS = 1 << 24  # adjacency cells in one block of questions or images: bounds the memory
 
 
@@ -60,9 +61,9 @@ class ReleasedGCounteRGAN(Explainer):
 
     iterations: int = hyper(250, "epochs", space=Choice(tuple(range(10, 251, 10))), paper=250, at_least=1)
     batch_ratio: float = hyper(0.1, "batch size ratio", space=Choice((0.1, 0.15, 0.2)), paper=0.1, above=0, at_most=1)
-    generator_steps: int = hyper(2, "# generator steps", space=STEPS, paper=2, at_least=1, doc="without effect")
+    generator_steps: int = hyper(2, "# generator steps", space=STEP_SPACE, paper=2, at_least=1, doc="without effect")
     discriminator_steps: int = hyper(
-        3, "# discriminator steps", space=STEPS, paper=3, at_least=1, doc="only their calls count"
+        3, "# discriminator steps", space=STEP_SPACE, paper=3, at_least=1, doc="only their calls count"
     )
     threshold: float = hyper(
         0.5, "threshold", space=Choice((0.4, 0.5, 0.6, 0.7, 0.8)), paper=0.5, at_least=0, at_most=1, doc="never used"
@@ -97,7 +98,8 @@ class ReleasedGCounteRGAN(Explainer):
         for c in range(n_classes):
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(seed_for(self.seed_, "released g-countergan", c))
-                rank = None if dense_weights(self.n_nodes_, self.channels) <= DENSE_WEIGHTS else RANK
+                fits = dense_weights(self.n_nodes_, self.channels) <= MOST_DENSE_WEIGHTS
+                rank = None if fits else RANK_OF_DENSE_LAYER
                 generators.append(Generator(self.n_nodes_, self.channels, rank, margin=0).eval())
         return generators
 

@@ -19,7 +19,7 @@ Deviations of what ran from MEG's paper and from the text, each visible below:
    then seen a hundred transitions at most. It is left out here, as in the simulation that gives 159.1 on 32 nodes.
 6. The published row is from 32-node graphs (GED / Sparsity = 63.6 = |V| + |E|), the other rows from 28 nodes.
 7. The "×" on ASD is memory: 6670 actions × 13457 inputs per step and transition. A graph whose actions would need more
-   than `MEMORY` is a failure here too.
+   than `MEMORY_LIMIT` is a failure here too.
 
 Point 3 is inferred from the published number and not settled by the code: ten steps are the environment's default, the
 configuration of the run is not known. With ten steps and without the last complement the nearest of ten is at 119 on 32
@@ -41,7 +41,7 @@ from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.seeds import numpy_rng
 
-MEMORY = 2 << 30  # bytes that the replay memory of a search may fill with the float32 inputs of all actions
+MEMORY_LIMIT = 2 << 30  # bytes that the replay memory of a search may fill with the float32 inputs of all actions
 
 
 @dataclass(kw_only=True)
@@ -69,7 +69,7 @@ class ReleasedMEG(Explainer):
         pairs, inputs = n * (n - 1) // 2, n * n + 1
         if not pairs:
             return Candidate(None, "the graph has no pair of nodes to edit")
-        if pairs * inputs * 4 * self.episodes * self.steps > MEMORY:
+        if pairs * inputs * 4 * self.episodes * self.steps > MEMORY_LIMIT:
             return Candidate(None, f"{pairs} actions of {inputs} inputs per step do not fit into memory")
         prefixes = numpy_rng(*names).integers(1, pairs + 1, size=(self.episodes, self.steps))
         flipped = end_states(prefixes, pairs)

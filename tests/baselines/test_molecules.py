@@ -14,7 +14,7 @@ Chem = pytest.importorskip("rdkit.Chem")
 
 from rsgg.baselines.meg import Recipe  # noqa: E402
 from rsgg.baselines.molecules import (  # noqa: E402
-    PRESET,
+    CPU_RECIPE,
     FingerprintOracle,
     Fingerprints,
     Molecule,
@@ -48,7 +48,7 @@ def has_nitrogen(smiles: list[str]) -> Tensor:
 
 
 def quick(**changes: float) -> Recipe:
-    return Recipe(**{**PRESET.__dict__, "episodes": 40, "decay": 0.95, "batch": 4, **changes})
+    return Recipe(**{**CPU_RECIPE.__dict__, "episodes": 40, "decay": 0.95, "batch": 4, **changes})
 
 
 # -- graphs and fingerprints -------------------------------------------------------------------------------

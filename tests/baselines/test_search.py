@@ -9,7 +9,7 @@ import pytest
 import torch
 from scipy.stats import chisquare
 
-from rsgg.baselines.search import BACKWARD, COINS, DCE, DDBS, OBS, IRand, _pair, _race
+from rsgg.baselines.search import BACKWARD_OFFSET, COIN_OFFSET, DCE, DDBS, OBS, IRand, _pair, _race
 from rsgg.contract import check_explainer
 from rsgg.contract.explainer import TriangleOracle
 from rsgg.data import ASD, Dataset, TreeCycles
@@ -156,7 +156,7 @@ def published_obs(graph: nx.Graph, changed, name: str, k: int = 5, limit: int = 
     """OBS with its two queues, for one graph, with the random numbers of `OBS` at seed 0: edits, calls, first edits."""
     seeds = np.array([seed_for(0, "bidirectional search", name, 0)], dtype=np.uint64)
     pairs = list(combinations(sorted(graph), 2))
-    forward, backward = (uniforms(seeds, start, len(pairs))[0] for start in (0, BACKWARD))
+    forward, backward = (uniforms(seeds, start, len(pairs))[0] for start in (0, BACKWARD_OFFSET))
     shuffled = [pair for _, pair in sorted(zip(forward, pairs, strict=True))]
     to_remove = deque(pair for pair in shuffled if graph.has_edge(*pair))
     to_add = deque(pair for pair in shuffled if not graph.has_edge(*pair))
@@ -165,7 +165,7 @@ def published_obs(graph: nx.Graph, changed, name: str, k: int = 5, limit: int = 
         if calls > limit:
             return set(), calls, 0
         for _ in range(k):
-            heads = uniforms(seeds, COINS + coin, 1)[0, 0] < 0.5
+            heads = uniforms(seeds, COIN_OFFSET + coin, 1)[0, 0] < 0.5
             coin += 1
             if (heads and to_remove) or not to_add:
                 pair = to_remove.popleft()
