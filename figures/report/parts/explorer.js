@@ -1,4 +1,4 @@
-// The explorer of single graphs. figures/explorer.py packs its data and says in which field.
+// The explorer of single graphs. figures/report/explorer.py packs its data and says in which field.
 "use strict";
 
 (() => {
@@ -9,13 +9,14 @@
   const section = document.getElementById("explorer");
   const link = document.getElementById("link");
   const DATASETS = all("script[id^='data-']").map((element) => element.id.slice("data-".length));
-  const FIRST = ["rsgg-ce:faithful", "rsgg-ce:released", "cf2:faithful", "cf2:released", "clear:faithful", "g-countergan:released", "two-sided-min:search"];
+  const FIRST = stage.dataset.first.split(" ");
   const GROUPS = [
     ["As each paper defines it", ["faithful", "beyond"]],
     ["As the published comparison ran it", ["released"]],
     ["Search", ["search"]],
     ["Controls", ["control"]],
   ];
+  const GROUPED = GROUPS.flatMap(([, variants]) => variants);
   const SVG = "http://www.w3.org/2000/svg";
   const MARGIN = 12;
   const PIXELS = 464; // about the side of a matrix, in device pixels
@@ -120,7 +121,7 @@
       if (drawn[kind].length) add("path", { class: kind, d: drawn[kind].map((pair) => line(layout, pair)).join("") });
     }
     if (now !== null) add("path", { class: `${now.kind} now`, d: line(layout, now.pair) });
-    for (let node = 0; node < data.n; node++) {
+    for (let node = 0; node < data.nodes[position]; node++) {
       const circle = add("circle", { cx: layout[2 * node], cy: layout[2 * node + 1], r: data.n > 60 ? 1.6 : 4, "data-node": node });
       const title = document.createElementNS(SVG, "title");
       title.textContent = `node ${node}`;
@@ -202,7 +203,7 @@
     card.append(facts([
       ["oracle’s class", className(data.predicted[position])],
       ["true class", className(data.truth[position])],
-      ["nodes, edges", `${data.n}, ${drawn.kept.length}`],
+      ["nodes, edges", `${data.nodes[position]}, ${drawn.kept.length}`],
       ["fewest edits known", known(data.optimum[position])],
     ]));
     return card;
@@ -399,6 +400,8 @@
     if (box.dataset.of !== data.name) {
       box.dataset.of = data.name;
       box.replaceChildren(...GROUPS.map(([title, variants]) => methodGroup(title, data.rows.filter((row) => variants.includes(row.variant)))));
+      const others = data.rows.filter((row) => !GROUPED.includes(row.variant));
+      if (others.length) box.append(methodGroup("From outside the project", others));
       if (data.missing.length) box.append(element("p", { class: "note" }, `Not stored: ${data.missing.join(", ")}.`));
     }
     for (const check of all("input", box)) check.checked = state.methods.has(check.value);

@@ -1,6 +1,6 @@
-"""The data of the report's instance explorer: every graph of Table 1 with every method's answer, in little space.
+"""The data of the report's explorer: every graph of Table 1 with every method's answer, in little space.
 
-`pack` turns the stored ledgers of a data set (replicate 0) into bytes that `figures/page/explorer.js` unpacks:
+`pack` turns the stored ledgers of a data set (replicate 0) into bytes that `parts/explorer.js` unpacks:
 
     uint32                 length of the JSON text (little endian)
     JSON                   what is said per graph, per row of Table 1 and per trace (see `_header`)
@@ -8,8 +8,9 @@
     pairs                  the edges of each graph; for each row, the edits of each graph; for each trace A_g·255
                            (uint8, pairs u < v), the edges left out, and the pairs added one after the other
 
-Pairs u ≤ v are numbered row by row, n of them in the first row. A list is a count, then numbers: differences of
-sorted numbers, seven bits per byte (a gap among 6786 pairs mostly takes one byte, which gzip then makes smaller).
+Pairs u ≤ v are numbered row by row, n of them in the first row, with n the number of nodes of the largest graph. A
+list is a count, then numbers: differences of sorted numbers, seven bits per byte (a gap among 6786 pairs mostly takes
+one byte, which gzip then makes smaller).
 """
 
 from __future__ import annotations
@@ -24,19 +25,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 from scipy.sparse.csgraph import shortest_path
 
-from figures.results import Results, edited
-from figures.style import ROWS
+from benchmarks.registry import methods, tasks
+from benchmarks.results.reader import Results, edited
 from rsgg.seeds import numpy_rng
 
-DATASETS = {  # label, and what the oracle's classes are
-    "tree-cycles": ("Tree-Cycles", ("tree", "cyclic")),
-    "asd": ("ASD", ("typical", "autism")),
-}
-SAME_NODES = ("asd",)  # data sets whose nodes are the same things in every graph: one layout for all
 LEFT_OUT = ("complete", "identity")  # they say nothing about a graph
+SHOWN_FIRST = (
+    "rsgg-ce:faithful", "rsgg-ce:released", "cf2:faithful", "cf2:released", "clear:faithful", "g-countergan:released",
+    "two-sided-min:search",
+)  # fmt: skip
 SIDE = 255  # coordinates of a layout are 0 … SIDE
 STEPS = 200  # of stress majorisation: more of them move no node by a visible distance
 
@@ -56,7 +55,34 @@ class Ledgers:
 
     @property
     def n_nodes(self) -> int:
-        return len(next(iter(self.inputs.values())))
+        """Of the largest graph."""
+        return max(map(len, self.inputs.values()))
+
+
+def datasets(results: Results) -> list[str]:
+    """The data sets of the paper, and those of Table 1 that the project did not come with."""
+    table = results.table("table1")
+    stored = [] if table is None else list(dict.fromkeys(table["dataset"]))
+    known = tasks.tasks()
+    own = [name for name in stored if name not in known or known[name].task]
+    return list(dict.fromkeys([*(task.name for task in tasks.of_paper()), *own]))
+
+
+def rows_of(results: Results, dataset: str) -> list[Row]:
+    """The rows that the registry declares for a data set, and those that only its stored table has."""
+    declared = [row for row, method in methods.rows().items() if not method.unsupported(dataset)]
+    table = results.table("table1")
+    own = table[table["dataset"] == dataset] if table is not None else pd.DataFrame(columns=["method", "variant"])
+    stored = zip(own["method"], own["variant"], strict=True)
+    return [row for row in dict.fromkeys([*declared, *stored]) if row[0] not in LEFT_OUT]
+
+
+def shown_first(results: Results) -> list[str]:
+    """The rows that are seen before a reader chooses: some of the paper's, and all of a user's own."""
+    table = results.table("table1")
+    stored = [] if table is None else dict.fromkeys(zip(table["method"], table["variant"], strict=True))
+    own = [f"{name}:{variant}" for name, variant in stored if variant == methods.OWN]
+    return [*SHOWN_FIRST, *own]
 
 
 def read(results: Results, dataset: str) -> Ledgers | None:
@@ -66,29 +92,17 @@ def read(results: Results, dataset: str) -> Ledgers | None:
         return None
     about = results.ledger(dataset, "empty", "control").set_index("instance").sort_values(["fold", "instance"])
     rows, missing = {}, []
-    for (method, variant), look in ROWS.items():
-        if method in LEFT_OUT:
-            continue
-        found = results.ledger(dataset, method, variant)
+    for row in rows_of(results, dataset):
+        found = results.ledger(dataset, *row)
         if len(found):
-            rows[method, variant] = found[found["candidate"] == 0].set_index("instance")
+            rows[row] = found[found["candidate"] == 0].set_index("instance")
         else:
-            missing.append(look.label)
-    return Ledgers(dataset, inputs, about, rows, tuple(missing), _traces(results, dataset, inputs, rows))
-
-
-def _traces(
-    results: Results, dataset: str, inputs: dict[int, np.ndarray], rows: dict[Row, pd.DataFrame]
-) -> pd.DataFrame:
-    """The stored traces of this data set that end in what the ledger says; others are of another run."""
-    paths = [folder / "traces.parquet" for folder in results.folders]
-    path = next((path for path in paths if path.is_file()), None)
-    if path is None:
-        return pd.DataFrame()
-    traces = pq.read_table(path).to_pandas()
-    traces = traces[traces["dataset"] == dataset]
-    agree = [_agrees(trace, inputs, rows) for trace in traces.to_dict("records")]
-    return traces[np.asarray(agree, dtype=bool)].sort_values(["method", "variant", "instance"])
+            missing.append(methods.label(*row))
+    traces, _ = results.parquet("traces", dataset)
+    agree = [_agrees(trace, inputs, rows) for trace in traces.to_dict("records")]  # others are of another run
+    if any(agree):
+        traces = traces[np.asarray(agree)].sort_values(["method", "variant", "instance"])
+    return Ledgers(dataset, inputs, about, rows, tuple(missing), traces if any(agree) else pd.DataFrame())
 
 
 def _agrees(trace: dict[str, Any], inputs: dict[int, np.ndarray], rows: dict[Row, pd.DataFrame]) -> bool:
@@ -118,14 +132,22 @@ def layouts(ledgers: Ledgers) -> np.ndarray:
     """Where nodes are drawn, uint8 [graphs, nodes, 2], or [1, nodes, 2] where the nodes are the same things.
 
     Drawn distances are as near to path lengths as the plane allows. Where one layout serves all graphs, an edge is
-    the longer the fewer graphs have it.
+    the longer the fewer graphs have it. Graphs of one size are laid out together.
     """
-    adjacency = np.stack([ledgers.inputs[i] for i in ledgers.about.index]).astype(float)
-    if ledgers.dataset in SAME_NODES:
-        share = adjacency.mean(0, keepdims=True)
-        lengths = np.divide(1.0, share, out=np.zeros_like(share), where=share > 0)
-    else:
-        lengths = adjacency
+    graphs = [ledgers.inputs[i] for i in ledgers.about.index]
+    if tasks.task(ledgers.dataset).shared_nodes:
+        share = np.mean(graphs, axis=0, keepdims=True)
+        return _laid_out(np.divide(1.0, share, out=np.zeros_like(share), where=share > 0))
+    sizes = np.array([len(graph) for graph in graphs])
+    points = np.zeros((len(graphs), ledgers.n_nodes, 2), dtype=np.uint8)
+    for n in np.unique(sizes):
+        alike = np.flatnonzero(sizes == n)
+        points[alike, :n] = _laid_out(np.stack([graphs[i] for i in alike]).astype(float))
+    return points
+
+
+def _laid_out(lengths: np.ndarray) -> np.ndarray:
+    """Points [B, N, 2] from the lengths of edges [B, N, N], 0 where there is none."""
     distance = np.stack([shortest_path(one, directed=False) for one in lengths])
     reached = np.where(np.isfinite(distance), distance, 0).max((1, 2), keepdims=True)
     return _fitted(stress_layout(np.where(np.isfinite(distance), distance, reached + 1)))
@@ -161,19 +183,28 @@ def _fitted(points: np.ndarray) -> np.ndarray:
 def pack(ledgers: Ledgers) -> bytes:
     """All of it as bytes, see the top of this file."""
     instances, n = list(ledgers.about.index), ledgers.n_nodes
+    size = {instance: len(graph) for instance, graph in ledgers.inputs.items()}
     header = json.dumps(_header(ledgers, instances), ensure_ascii=False, separators=(",", ":")).encode()
     body = bytearray(layouts(ledgers).tobytes())
     for instance in instances:
         u, v = np.nonzero(np.triu(ledgers.inputs[instance]))
-        body += _sorted_list(_numbers(u * n + v, n))
+        body += _sorted_list(_numbers(u * size[instance] + v, size[instance], n))
     for row in ledgers.rows.values():
-        for instance in instances:
-            body += _sorted_list(_numbers(row.at[instance, "edits"], n) if instance in row.index else [])
+        for i in instances:
+            body += _sorted_list(_numbers(row.at[i, "edits"], size[i], n) if i in row.index else [])
     for trace in ledgers.traces.to_dict("records"):
-        body += np.asarray(trace["scores"], dtype=np.uint8).tobytes()
-        body += _sorted_list(_numbers(trace["removed"], n))
-        body += _list(_numbers(trace["checked"], n))
+        own = size[trace["instance"]]
+        body += _scores(trace["scores"], own, n)
+        body += _sorted_list(_numbers(trace["removed"], own, n))
+        body += _list(_numbers(trace["checked"], own, n))
     return struct.pack("<I", len(header)) + header + bytes(body)
+
+
+def _scores(scores: Any, size: int, n: int) -> bytes:
+    """Of pairs u < v of a graph with `size` nodes, as those of a graph with n."""
+    whole = np.zeros((n, n), dtype=np.uint8)
+    whole[np.triu_indices(size, 1)] = scores
+    return whole[np.triu_indices(n, 1)].tobytes()
 
 
 def embedded(packed: bytes) -> str:
@@ -183,14 +214,16 @@ def embedded(packed: bytes) -> str:
 
 def _header(ledgers: Ledgers, instances: Sequence[int]) -> dict[str, Any]:
     """Per graph and per row, lists in the order of `instances`; -1 where a row has no answer stored."""
-    label, classes = DATASETS[ledgers.dataset]
-    about = ledgers.about
+    task, about = tasks.task(ledgers.dataset), ledgers.about
+    answers = [row["predicted_cf"] for row in ledgers.rows.values()]
+    n_classes = 1 + int(max(column.max() for column in (about["label"], about["predicted"], *answers)))
     return {
         "name": ledgers.dataset,
-        "label": label,
-        "classes": classes,
+        "label": task.label,
+        "classes": [task.class_name(c) for c in range(n_classes)],
         "n": ledgers.n_nodes,
-        "one_layout": ledgers.dataset in SAME_NODES,
+        "nodes": [len(ledgers.inputs[i]) for i in instances],
+        "one_layout": task.shared_nodes,
         "instances": [int(i) for i in instances],
         "fold": _integers(about["fold"]),
         "truth": _integers(about["label"]),
@@ -211,7 +244,7 @@ def _row(method: str, variant: str, row: pd.DataFrame, instances: Sequence[int])
     return {
         "method": method,
         "variant": variant,
-        "label": ROWS[method, variant].label,
+        "label": methods.label(method, variant),
         "found": [int(x) for x in row["found"].astype("boolean").fillna(False)],
         "predicted_cf": _integers(row["predicted_cf"]),
         "ged": [-1 if pd.isna(x) else float(x) for x in row["ged"]],
@@ -237,9 +270,9 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _numbers(codes: Iterable[int], n: int) -> list[int]:
-    """The numbers of pairs that the ledger codes u·n + v."""
-    u, v = np.divmod(np.asarray(codes, dtype=int), n)
+def _numbers(codes: Iterable[int], size: int, n: int) -> list[int]:
+    """The numbers of pairs that the ledger codes u·size + v, among the pairs of n nodes."""
+    u, v = np.divmod(np.asarray(codes, dtype=int), size)
     return [int(x) for x in u * n - u * (u - 1) // 2 + (v - u)]
 
 

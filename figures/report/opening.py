@@ -1,0 +1,82 @@
+"""What the report begins with: what became of the printed numbers, as counts, as a grid per data set, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from benchmarks.registry import methods, tasks
+from benchmarks.registry.metrics import METRICS, TABLE1
+from benchmarks.results.paper import printed
+from benchmarks.results.reader import Results
+from figures.tables.numbers import number, sentence
+from figures.tables.sheet import SYMBOLS
+
+BOTH = ("correctness", "ged")
+SPOKEN_OF = (  # how a row is spoken of, in the order of the sentence
+    ("rsgg-ce", "released", "the released code gives"),
+    ("rsgg-ce", "faithful", "trained as the paper describes, the method reaches"),
+    ("two-sided-min", "search", "a random order of edits with a minimiser, which learns nothing, reaches"),
+    ("optimum", "control", "the optimum is"),
+)
+
+
+def opening(results: Results) -> dict[str, Any] | None:
+    """Counts of verdicts, a card per data set, what differs, and the main numbers; None where no verdict is stored."""
+    verdicts = results.table("verdicts", as_text=True)
+    if verdicts is None:
+        return None
+    open_ones = verdicts[verdicts["verdict"] != "reproduced"]
+    return {
+        "total": len(verdicts),
+        "counts": {verdict: int((verdicts["verdict"] == verdict).sum()) for verdict in SYMBOLS},
+        "runtimes": int((verdicts["metric"] == "runtime").sum()),
+        "cards": {tasks.label(str(name)): _card(rows) for name, rows in verdicts.groupby("dataset", sort=False)},
+        "metrics": TABLE1,
+        "not_reproduced": [_grouped(rows) for _, rows in open_ones.groupby(["verdict", "explanation"], sort=True)],
+        "glance": [said for task in tasks.of_paper() for said in _glance(results, task.name)],
+    }
+
+
+def _card(verdicts: pd.DataFrame) -> list[dict[str, Any]]:
+    """A line per method: for each metric its verdict and the sentence behind it."""
+    lines = []
+    for method, rows in verdicts.groupby("method", sort=False):
+        cells = {}
+        for row in rows.to_dict("records"):
+            ours = number(row["mean"], METRICS[row["metric"]].decimals)
+            tip = f"printed {row['printed']}, ours {ours}: {row['verdict']}. {sentence(row['reason'])}"
+            cells[row["metric"]] = {"verdict": row["verdict"], "tip": f"{tip} {sentence(row['explanation'])}".strip()}
+        lines.append({"label": methods.label(str(method)), "cells": cells})
+    return lines
+
+
+def _grouped(rows: pd.DataFrame) -> dict[str, str]:
+    """The numbers that share a verdict and its explanation, as one sentence."""
+    parts = []
+    for (dataset, metric), some in rows.groupby(["dataset", "metric"], sort=False):
+        whose = _listed([methods.label(method) for method in some["method"]])
+        parts.append(f"{METRICS[metric].label.removesuffix(' (s)')} of {whose} on {tasks.label(dataset)}")
+    first = rows.iloc[0]
+    return {"verdict": first["verdict"], "what": "; ".join(parts), "why": sentence(first["explanation"])}
+
+
+def _glance(results: Results, dataset: str) -> list[str]:
+    """RSGG-CE on a data set in a sentence: printed, as released, as written, and what can be had without it."""
+    table, paper = results.table("table1"), [printed(dataset, "rsgg-ce", name) for name in BOTH]
+    assert table is not None, "the report is made from table1.csv"
+    means = table[table["dataset"] == dataset].pivot(index=["method", "variant"], columns="metric", values="mean")
+    correct, distance = (value.text if value else "×" for value in paper)
+    said = [f"the paper prints Correctness {correct} at GED {distance}"]
+    for method, variant, words in SPOKEN_OF:
+        if (method, variant) in means.index and {*BOTH} <= {*means.columns}:
+            ours = (number(means.loc[(method, variant), name]) for name in BOTH)
+            said.append(f"{words} {' at '.join(ours)}")
+    return [f"On {tasks.label(dataset)}, {'; '.join(said)}."] if len(said) > 1 else []
+
+
+def _listed(parts: Sequence[str]) -> str:
+    head = ", ".join(parts[:-1])
+    return f"{head} and {parts[-1]}" if head else parts[-1]

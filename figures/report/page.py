@@ -1,0 +1,230 @@
+"""The page of the report.
+
+    ./reproduce.sh report       # results/local/report/index.html
+
+One file, no network: figures are embedded, the explorer's data are compressed (`figures.report.explorer`), style and
+programs stand in the page, and the page's own policy forbids the browser to load anything else. Nothing is computed
+but counts and sentences around stored numbers; what is not stored, the page says, with the command that computes it.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from PIL import Image
+
+from benchmarks.registry import methods, tasks
+from benchmarks.registry.metrics import TABLE1
+from benchmarks.results.artefacts import MANIFEST, read_manifest
+from benchmarks.results.files import LOCAL, shown, write_text
+from benchmarks.results.reader import Results
+from figures import tables
+from figures.figure import read_entries
+from figures.gallery import MODULES
+from figures.report import explorer
+from figures.report.opening import opening
+from figures.tables.numbers import cells, folder_of
+from figures.tables.sheet import SYMBOLS, Group, Sheet, html_table, text
+from figures.tables.table1 import ACCOUNTING, PAPER, RENAMING, RULE, RowView, further, layout, with_printed_data
+from rsgg.errors import UsageError
+
+PARTS = Path(__file__).parent / "parts"
+LIMIT = 15_000_000  # bytes: a page that a mail or a phone still takes
+KINDS = {  # how the verdicts of tables, findings and claims are coloured
+    "reproduced": "good", "confirmed": "good", "holds": "good",
+    "order holds": "fair", "partly confirmed": "fair", "holds as released only": "fair",
+    "holds as written only": "fair",
+    "differs": "bad", "does not hold": "bad", "not confirmed": "bad",
+}  # fmt: skip
+
+
+def run(folder: Path | None, out: Path | None, beside_reference: bool = False) -> str:
+    """Build the page from stored results; returns what to print."""
+    path = (out or (folder or LOCAL) / "report") / "index.html"
+    page = build(Results.of(folder, beside_reference=beside_reference))
+    write_text(path, page)
+    size = len(page.encode())
+    said = f"{shown(path)}: {size / 1e6:.1f} MB, one file that opens in any browser."
+    return said if size < LIMIT else f"{said} It is larger than {LIMIT / 1e6:.0f} MB; draw smaller figures."
+
+
+def build(results: Results) -> str:
+    """The page as text."""
+    if results.path("table1") is None:
+        raise UsageError(
+            f"{shown(results.folders[-1])} holds no table1.csv; ./reproduce.sh table1 computes it, and the report "
+            "is made from it."
+        )
+    environment = Environment(
+        loader=FileSystemLoader(PARTS), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.globals |= {
+        "kind": lambda verdict: KINDS.get(verdict, "open"), "symbols": SYMBOLS, "in_short": _in_short,
+        "html_table": lambda sheet: Markup(html_table(sheet)),
+    }  # fmt: skip
+    every = table_views(results)
+    stored = {name: explorer.read(results, name) for name in explorer.datasets(results)}
+    return environment.get_template("page.html").render(
+        style=_part("style.css"),
+        programs=[_part("page.js"), _part("explorer.js")],
+        verdict=opening(results),
+        tables=every,
+        variants=list(dict.fromkeys(row.variant for table in every for row in table.rows)),
+        legend=f"{RULE} {ACCOUNTING} {RENAMING}",
+        figures=_figures(results),
+        findings=_statements(results, "findings", FINDING),
+        claims=_statements(results, "claims", CLAIM),
+        searched=tables.sheets("hyperparameters", results, everything=True),
+        settings=[settings(list(stored))],
+        manifest=[_manifest(results)],
+        data={name: explorer.embedded(explorer.pack(found)) for name, found in stored.items() if found},
+        labels={name: tasks.label(name) for name in stored},
+        first=" ".join(explorer.shown_first(results)),
+        absent=[tasks.label(name) for name, found in stored.items() if found is None],
+        sources=results.sources,
+    )
+
+
+def _in_short(sources: Sequence[str]) -> str:
+    """Files by name; of the many files of a ledger, how many."""
+    folders = Counter(str(Path(source).parent) for source in sources if source.endswith(".parquet"))
+    named = [source for source in sources if not source.endswith(".parquet")]
+    return ", ".join([*named, *(f"{folder} ({n} {'files' if n > 1 else 'file'})" for folder, n in folders.items())])
+
+
+def _part(name: str) -> Markup:
+    return Markup((PARTS / name).read_text(encoding="utf-8"))
+
+
+# -- Table 1 ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TableView:
+    """A table of the page: its columns (metric, heading), and its rows in the order of Table 1."""
+
+    title: str
+    name: str
+    columns: Sequence[tuple[str, str]]
+    rows: Sequence[RowView]
+    folded: bool
+
+
+def table_views(results: Results) -> list[TableView]:
+    """Per data set the paper's metrics, with the printed rows, and what lies beyond them."""
+    of_paper = [(metric.name, f"{metric.label} {metric.arrow}") for metric in TABLE1]
+    views = []
+    for dataset, rows in with_printed_data(layout(results)).items():
+        label, ours = tasks.label(dataset), [row for row in rows if row.variant != PAPER]
+        views.append(TableView(label, dataset, of_paper, rows, folded=False))
+        views.append(TableView(f"{label}, beyond the paper", f"{dataset}-beyond", further(rows), ours, folded=True))
+    return views
+
+
+# -- Figures ---------------------------------------------------------------------------------------------
+
+
+def _figures(results: Results) -> dict[str, Any]:
+    """The drawn figures with what `figures.json` says of them, and the scripts that have drawn none."""
+    drawn: dict[str, dict[str, Any]] = {}
+    for folder in results.folders:
+        for entry in read_entries(folder / "figures"):
+            picture = folder / "figures" / f"{entry['name']}.png"
+            if picture.is_file() and not str(entry["name"]).endswith("_safe"):
+                drawn.setdefault(str(entry["name"]), {**entry, "picture": _embedded(picture)})
+    done = " ".join(str(entry["command"]) for entry in drawn.values())
+    ordered = sorted(drawn.values(), key=lambda entry: not entry["paper"])  # the paper's first, else as they were drawn
+    return {"drawn": ordered, "absent": [name for name in MODULES if f"figures/{name}.py" not in done]}
+
+
+def _embedded(picture: Path) -> dict[str, Any]:
+    """A picture inside the page, as lossless WebP: the same pixels in a third of the bytes."""
+    smaller = BytesIO()
+    with Image.open(picture) as image:
+        image.save(smaller, "WEBP", lossless=True, quality=50, method=2)
+        width, height = image.size
+    source = "data:image/webp;base64," + base64.b64encode(smaller.getvalue()).decode()
+    return {"source": Markup(source), "width": width, "height": height}
+
+
+# -- Findings and claims ---------------------------------------------------------------------------------
+
+FINDING = {"paper": "The paper says", "artefacts": "The released code", "measured": "Measured", "command": "Command"}
+CLAIM = {"place": "Where", "evidence": "Evidence", "released": "As released", "faithful": "As written"}
+
+
+def _statements(results: Results, name: str, details: Mapping[str, str]) -> list[dict[str, Any]] | None:
+    """Lines of findings.csv or claims.csv: the statement, its verdict, and what there is to say about it."""
+    table = results.table(name, as_text=True)
+    if table is None:
+        return None
+    return [
+        {
+            "statement": row[name.removesuffix("s")],
+            "verdict": row["verdict"] or "open",
+            "details": [(label, row[part], part == "command") for part, label in details.items() if row.get(part)],
+        }
+        for row in table.to_dict("records")
+    ]
+
+
+# -- Settings and manifest -------------------------------------------------------------------------------
+
+
+def settings(datasets: Sequence[str]) -> Sheet:
+    """The options that the registry declares for each row on each data set."""
+    groups = []
+    for method in methods.METHODS:
+        on = [method.for_task(name).options if not method.unsupported(name) else {} for name in datasets]
+        names = list(dict.fromkeys(name for options in on for name in options))
+        rows = [cells(method.label, name, *(_value(options.get(name)) for options in on)) for name in names]
+        groups += [Group("", rows)] if rows else []
+    headings = ["Method", "Hyper-parameter", *map(tasks.label, datasets)]
+    note = "What is not listed, and each dash, is the default that stands in the method's class."
+    return Sheet("settings", "", headings, groups, note, names=2)
+
+
+def _value(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "–", True: "yes", False: "no"}[value]
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value) if isinstance(value, int | str) else type(value).__name__
+
+
+def _manifest(results: Results) -> Sheet:
+    """Versions, seeds, commits, machine and duration, from the folder that Table 1 is shown from."""
+    folder = folder_of(results, "table1")
+    manifest = read_manifest(folder)
+    if not manifest:
+        return text("manifest", "", "No manifest is stored beside Table 1.")
+    rows = [
+        ("file", shown(folder / MANIFEST)),
+        ("Python", manifest.get("python", "")),
+        ("versions", ", ".join(f"{name} {version}" for name, version in manifest.get("versions", {}).items())),
+        ("commit", manifest.get("commit", "")),
+        ("machine", ", ".join(f"{name} {value}" for name, value in manifest.get("machine", {}).items())),
+        ("stored files", str(len(manifest.get("files", {})))),
+    ]
+    for name, about in manifest.get("experiments", {}).items():
+        rows += [(f"{name}: {what}", said) for what, said in _experiment(about)]
+    return Sheet("manifest", "", ["", ""], [Group("", [cells(*row) for row in rows if row[1]])])
+
+
+def _experiment(about: Mapping[str, Any]) -> list[tuple[str, str]]:
+    seeds = about.get("seeds", [])
+    return [
+        ("cells", f"{about['cells']} of {about.get('cells_expected', '?')}" if "cells" in about else ""),
+        ("seeds", f"{min(seeds)} to {max(seeds)}" if len(seeds) > 1 else ", ".join(map(str, seeds))),
+        ("computing time", f"{float(about['duration']) / 3600:.1f} h" if "duration" in about else ""),
+        ("commits", ", ".join(commit[:12] for commit in about.get("commits", []))),
+        ("missing", "; ".join(about.get("missing", []))),
+    ]
