@@ -66,7 +66,7 @@ def _ablation(results: Results, grid: Grid) -> Drawn:
         if panel in "cd":
             axes[panel].set_xlabel(grid.label, fontsize=7)
     handles = style.drawn_in((axes["a"], axes["d"]))
-    style.legend_panel(axes["legend"], handles, ncols=2, columnspacing=1.2, handlelength=2.2)
+    style.legend_panel(axes["legend"], handles, ncols=2, columnspacing=0.8, handlelength=2)
     figure.small_print(drawing, f"Tree-Cycles, {grid.title}; bars: standard errors.", [path])
     caption = " ".join([_about(grid), *seen(table, ged)])
     return Drawn(name, drawing, caption, place, tuple(gaps(table, list(grid.points))), (shown(path),))

@@ -75,7 +75,7 @@ def draw(results: Results) -> list[Drawn]:
         name = f"convergence_{task.name.replace('-', '_')}"
         drawn.append(Drawn(name, _losses(curves, task), words, place, (*absent, *gaps)))
     words = figure.caption(ABOUT_SAMPLES, *(line for task in tasks for line in seen(checks, task, COLLAPSE, CURVES)))
-    gaps = [gap for task in tasks for gap in _absent(curves, task, CURVES, SAMPLED)]
+    gaps = [gap for task in tasks for gap in _absent(curves, task, CURVES, SAMPLED)] + figure.without_panel(tasks)
     drawn.append(Drawn("convergence_samples", _samples(curves, checks, tasks), words, "", (*absent, *gaps)))
     for one in drawn:
         line = "Means over seeds, shaded ± one standard deviation."

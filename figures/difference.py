@@ -68,7 +68,7 @@ def _drawn(results: Results, variant: str) -> Drawn:
     dpi, across, tasks = 400, 1400, figure.tasks_stored(results)
     page = Page(max(round(style.PAGE * dpi), across * len(tasks)), 1680, dpi, COLOURS)
     page.text(70, 25, f"RSGG-CE and CLEAR, each {VARIANTS[variant]}", 8)
-    missing, seen = [], []
+    missing, seen = figure.without_panel(tasks), []
     for i, task in enumerate(tasks):
         said = _panel(page, results, task.name, variant, 70 + i * across)
         page.text(70 + i * across, 90, f"{task.label}: {said or 'no stored results'}", 6.5, linespacing=1.3)

@@ -107,9 +107,14 @@ def absent(rows: Sequence[Row], stored: Mapping[str, Collection[Row]]) -> list[s
         own = [look for look in map(style.look, rows) if look.explainer and look.variant != OWN]
         wanted = [look for look in own if not look.unsupported(task.name)]
         lacking = [look.label for look in wanted if look.row not in stored.get(task.name, ())]
-        words = "nothing is stored" if len(lacking) == len(wanted) else ", ".join(lacking)
+        words = "nothing is stored" if len(lacking) == len(wanted) else " / ".join(lacking)
         said += [f"{task.label}: {words}"] if lacking else []
     return said
+
+
+def without_panel(shown_tasks: Collection[TaskEntry]) -> list[str]:
+    """A sentence for each data set of the paper that a figure has no panel for."""
+    return [f"{task.label}: nothing is stored" for task in tasks.of_paper() if task not in shown_tasks]
 
 
 # -- Panels and words ----------------------------------------------------------------------------------------
@@ -125,10 +130,10 @@ def panels(shown_tasks: Sequence[TaskEntry], rows: int, height: float, **how: An
 
 
 def read_from(paths: Sequence[Path]) -> str:
-    """The files that were read, or their folders where they are more than two."""
+    """The file that was read, or the folders where there are several."""
     names = [shown(path) for path in paths]
     folders = sorted({str(Path(name).parent) for name in names})
-    return ", ".join(names if len(names) <= 2 else folders) or "no file"
+    return ", ".join(names if len(names) == 1 else folders) or "no file"
 
 
 def heading(drawing: Figure, words: str, results: Results) -> None:

@@ -20,7 +20,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 
-from benchmarks.registry.tasks import TREE_CYCLES as TASK
+from benchmarks.registry import tasks
 from benchmarks.results.reader import Results, edited
 from figures import figure, style
 from figures.figure import Drawn
@@ -28,6 +28,7 @@ from figures.figure import Drawn
 Pair = tuple[int, int]
 Places = Mapping[int, np.ndarray]
 
+TASK = tasks.TREE_CYCLES
 COMMAND = "./reproduce.sh traces computes them"
 KEPT = {"edge_color": "#555555", "width": 0.8}
 ON_CYCLE, ADDED = ({"edge_color": colour, "width": 1.6} for colour in (style.BLUE, style.ADDED))

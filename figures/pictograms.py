@@ -10,6 +10,7 @@ apart (`…_safe`). On ASD, (b) enlarges some blocks of RSGG-CE and (c) a single
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -222,7 +223,7 @@ def beside_page(panels: Panels, colours: Sequence[str], heading: str, source: st
         x, y = left + i % 3 * ACROSS, 130 + i // 3 * down
         if isinstance(panel, str):
             page.text(x, y, label, 6.2)
-            page.text(x, y + 300, panel)
+            page.text(x, y + 300, textwrap.fill(panel, 40))
             continue
         page.text(x, y, f"{label}: " + ";\n".join(panel.words), 6.2)
         page.image(panel.image, x, y + 130, scale, panel.folds)
@@ -236,7 +237,7 @@ def beside_page(panels: Panels, colours: Sequence[str], heading: str, source: st
 def _enlarged(page: Page, panel: Panel, x: int, y: int) -> None:
     """(b) the first five graphs of the first two folds, (c) the counterfactual of median GED."""
     side, folds = panel.n_nodes + 1, panel.folds[:2]
-    page.text(x, y, f"(b) {panel.label}: first graphs of folds {' and '.join(map(str, folds))}", 6.5)
+    page.text(x, y, f"(b) {methods.label('rsgg-ce')}: first graphs of folds {' and '.join(map(str, folds))}", 6.5)
     few = panel.image[: 2 * side + 1, : 5 * side + 1]
     scale = max(1, 1180 // few.shape[1])
     page.image(few, x, y + 70, scale)
@@ -247,7 +248,7 @@ def _enlarged(page: Page, panel: Panel, x: int, y: int) -> None:
         scale = max(1, 710 // len(one))
         page.image(one, x, top, scale)
         about = f"graph {row['instance']},\nfold {row['fold']},\nGED {len(row['edits'])},\nthe median\nof the valid"
-        page.text(x + len(one) * scale + 40, top, f"(c) {panel.label}:\n{about}", 6.5, linespacing=1.4)
+        page.text(x + len(one) * scale + 40, top, f"(c) {methods.label('rsgg-ce')}:\n{about}", 6.5, linespacing=1.4)
 
 
 # -- The figures ---------------------------------------------------------------------------------------------------
@@ -287,7 +288,7 @@ def _panels(results: Results, task: TaskEntry, variant: str) -> tuple[dict[str, 
         rows = rows[rows["instance"].isin(list(inputs))] if len(rows) else rows
         panel: Panel | str = Panel(look.label, inputs, rows)
         if rows.empty and look.unsupported(task.name):
-            panel = f"not defined on {task.label}"
+            panel = f"not defined here; {look.limit}"
         elif rows.empty:
             panel = "no stored results"
             missing.append(f"{look.label} on {task.label}")

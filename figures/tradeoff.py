@@ -76,9 +76,11 @@ def _measured_row(axis: Axes, table: pd.DataFrame, task: TaskEntry, row: Row, sa
     if not {"ged", "correctness"} <= set(metrics.index):
         return False
     x, y = metrics.loc["ged"], metrics.loc["correctness"]
+    hollow = row == BESIDE[0]  # the optimum lies in the middle of it
     axis.errorbar(
-        x["mean"], y["mean"], fmt=look.marker, color=look.colour, ms=5 if look.marker == "s" else 6, elinewidth=1,
-        label=look.label, zorder=3, xerr=[[x["mean"] - x["ci_low"]], [x["ci_high"] - x["mean"]]],
+        x["mean"], y["mean"], fmt=look.marker, color=look.colour, label=look.label, elinewidth=1, zorder=3,
+        mfc="white" if hollow else look.colour, ms=9 if hollow else 5 if look.marker == "s" else 6,
+        xerr=[[x["mean"] - x["ci_low"]], [x["ci_high"] - x["mean"]]],
         yerr=[[y["mean"] - y["ci_low"]], [y["ci_high"] - y["mean"]]],
     )  # fmt: skip
     if dataset != task.name:

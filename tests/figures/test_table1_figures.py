@@ -1,4 +1,4 @@
-"""Figures beyond the paper draw what is stored: curves, fronts and marks are checked against numbers made by hand."""
+"""Figures of Table 1 draw what is stored: points, curves, fronts and marks are checked against numbers made by hand."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.lines import Line2D
 
+from benchmarks.registry.methods import rows as registered
+from benchmarks.results.reader import Results
 from figures import budget, paired, pareto, per_class, style, tradeoff
 from figures.figure import Draw
-from figures.results import Results
 
 
 @pytest.fixture(autouse=True)
@@ -55,6 +57,65 @@ def stored(folder: Path, **tables: pd.DataFrame) -> Results:
     for name, table in tables.items():
         table.to_csv(folder / f"{name}.csv", index=False)
     return Results((folder,))
+
+
+# -- Tradeoff ----------------------------------------------------------------------------------------------
+
+
+def at(line: Line2D) -> tuple[float, float]:
+    return float(line.get_xdata()[0]), float(line.get_ydata()[0])
+
+
+def test_tradeoff_puts_rows_where_the_numbers_are(tmp_path: Path) -> None:
+    table = rows({("rsgg-ce", "faithful"): {"ged": 2.0, "correctness": 0.9}})
+    on_32 = rows({("meg", "released"): {"ged": 160.0, "correctness": 0.5}}, "tree-cycles-32")
+    asd = rows({("cf2", "released"): {"ged": 600.0, "correctness": 0.4}}, "asd")
+    (drawn,) = tradeoff.draw(stored(tmp_path, table1=pd.concat((table, on_32, asd))))
+    tree_cycles, of_asd = drawn.figure.axes
+    assert [at(one.lines[0]) for one in tree_cycles.containers] == [(160.0, 0.5), (2.0, 0.9)]
+    assert [at(one.lines[0]) for one in of_asd.containers] == [(600.0, 0.4)]
+    printed = {at(line) for line in of_asd.lines if line.get_markerfacecolor() == "none"}
+    assert printed == {(655.661, 0.463), (1479.114, 0.554), (3183.729, 0.529), (234.853, 0.603)}  # MEG has no ASD row
+    tree_cycles_misses, asd_misses = (sentence.partition(": ")[2].split(" / ") for sentence in drawn.missing)
+    assert "CF²" in tree_cycles_misses and "RSGG-CE" not in tree_cycles_misses
+    assert "RSGG-CE" in asd_misses and "MEG, as released" not in asd_misses, "that row is not defined"
+    assert "MEG, as released is shown on Tree-Cycles, 32 nodes" in drawn.caption
+
+
+# -- A user's own rows and tasks ---------------------------------------------------------------------------
+
+EVERYTHING = {
+    "ged": 3.0, "correctness": 0.8, "correctness_class_0": 0.7, "correctness_class_1": 0.9, "ged_on_success": 3.0,
+    "explain_calls": 5.0, "fit_calls": 0.0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("draw", [tradeoff.draw, pareto.draw, per_class.draw])
+def test_a_row_and_a_task_that_the_registry_does_not_know_are_shown(draw: Draw, tmp_path: Path) -> None:
+    table = rows({("mine", "own"): EVERYTHING, ("rsgg-ce", "faithful"): EVERYTHING})
+    (drawn,) = draw(stored(tmp_path, table1=pd.concat((table, table.assign(dataset="my-task")))))
+    titles = [axis.get_title() for axis in drawn.figure.axes]
+    assert titles[:2] == ["Tree-Cycles (28 nodes)", "my-task"]
+    drawn.figure.canvas.draw()
+    named = [text.get_text() for legend in drawn.figure.legends for text in legend.get_texts()]
+    named += [text.get_text() for text in drawn.figure.axes[0].get_yticklabels()]
+    assert "mine (own)" in named
+    assert not any("mine" in sentence or "my-task" in sentence for sentence in drawn.missing)
+    assert "ASD: nothing is stored" in drawn.missing
+
+
+def test_budget_and_paired_show_a_user_s_own_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = rows({("mine", "own"): EVERYTHING}, "my-task")
+    monkeypatch.setattr(
+        Results, "ledger", lambda _, *row: ledger() if row == ("my-task", "mine", "own") else pd.DataFrame()
+    )
+    (drawn,) = budget.draw(stored(tmp_path, table1=table))
+    assert drawn.figure.axes[0].get_title() == "my-task"
+    assert drawn.figure.axes[0].get_legend().get_texts()[0].get_text() == "mine (own)"
+    comparison = compared("mine", 0.1, 0.2, 0.01) | {"against_variant": "own", "dataset": "my-task"}
+    (drawn,) = paired.draw(stored(tmp_path, comparisons=pd.DataFrame([comparison])))
+    assert drawn.figure.axes[0].get_title().startswith("my-task")
+    assert [text.get_text() for text in drawn.figure.axes[0].get_yticklabels()][-1] == "mine (own)"
 
 
 # -- Budget ------------------------------------------------------------------------------------------------
@@ -113,7 +174,7 @@ def test_pareto_rings_what_nothing_beats(tmp_path: Path) -> None:
         }
     )
     (drawn,) = pareto.draw(stored(tmp_path, table1=table))
-    tree_cycles, _, with_fit, _ = drawn.figure.axes
+    tree_cycles, with_fit = drawn.figure.axes
     assert tree_cycles.collections[-1].get_offsets().tolist() == [[3, 2]]  # RSGG-CE needs fewer calls to explain …
     assert with_fit.collections[-1].get_offsets().tolist() == [[12, 2]]  # … but 3 + 500 / 50 = 13 with fitting
     assert "calls with fitting shared out: on the front are OBS." in drawn.caption
@@ -162,7 +223,7 @@ def test_paired_is_clear_only_if_interval_and_test_agree(tmp_path: Path) -> None
             compared("dce", -0.4, -0.2, 0.01),
         ]
     )
-    clear = paired.differences(table, "asd", "correctness")["clear"]
+    clear = paired.differences(table, "asd", "correctness", list(registered()))["clear"]
     assert {method: bool(is_clear) for (method, _), is_clear in clear.items()} == {
         "obs": True, "ddbs": False, "irand": False, "dce": True,
     }  # fmt: skip

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.results.reader import Results
 from figures import consensus, difference, edge_scores, method, pictograms, qualitative, style
 from figures.figure import note_missing, saved
-from figures.results import Results
 
 N = 4
 PATH = np.array([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]], dtype=np.uint8)  # 0-1-2-3
@@ -60,8 +60,9 @@ def test_pixels_count_what_the_ledger_counts(edits: list[int]) -> None:
 @pytest.mark.parametrize("missing", [[], ["something"]])
 def test_every_pixel_has_a_whole_number_of_dots(missing: list[str]) -> None:
     """And stays where it is when a line about what is missing is added below."""
-    page = pictograms.Page(300, 200, 100, pictograms.PALETTES[""])
-    axes = page.image(np.eye(10, dtype=np.uint8), 20, 30, 7)
+    page = pictograms.Page(300, 200, 100, pictograms.PALETTES[""][0])
+    page.image(np.eye(10, dtype=np.uint8), 20, 30, 7)
+    (axes,) = page.figure.axes
     note_missing(page.figure, missing)
     page.figure.canvas.draw()
     box = axes.get_window_extent()

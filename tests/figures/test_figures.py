@@ -1,0 +1,133 @@
+"""What all figures share: which rows and tasks they show, what they say is missing, how they are saved and started."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+
+from benchmarks.registry import methods, tasks
+from benchmarks.results.files import ROOT, StoreError
+from benchmarks.results.reader import Results
+from figures import figure, gallery, style
+
+
+def table(*rows: tuple[str, str, str]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["dataset", "method", "variant"])
+
+
+def test_shown_are_the_paper_s_data_sets_that_are_stored_and_a_user_s_own() -> None:
+    stored = table(("mine", "a", "own"), ("asd", "cf2", "faithful"), ("tree-cycles-32", "meg", "released"))
+    assert [task.name for task in figure.tasks_in(stored)] == ["asd", "mine"]
+    assert [task.name for task in figure.tasks_in(table())] == list(tasks.PAPER)
+
+
+def test_rows_are_the_registry_s_in_its_order_and_then_a_user_s_own() -> None:
+    rows = figure.rows_in(table(("asd", "mine", "own"), ("asd", "cf2", "faithful")), leave_out=("identity",))
+    assert rows == [row for row in methods.rows() if row[0] != "identity"] + [("mine", "own")]
+    assert style.look(("mine", "own")).label == "mine (own)" and style.look(("mine", "own")).colour == style.GREY
+
+
+def test_absent_names_what_is_defined_and_not_stored() -> None:
+    rows = [("meg", "released"), ("cf2", "faithful"), ("clear", "faithful"), ("mine", "own")]
+    said = figure.absent(rows, {"tree-cycles": [("cf2", "faithful")], "asd": [("cf2", "faithful")]})
+    assert said == ["Tree-Cycles: MEG, as released / CLEAR", "ASD: CLEAR"], "MEG as released is not defined on ASD"
+    assert figure.absent(rows, {"tree-cycles": rows}) == ["ASD: nothing is stored"]
+
+
+def test_several_files_are_named_by_their_folders(tmp_path: Path) -> None:
+    assert figure.read_from([]) == "no file"
+    assert figure.read_from([tmp_path / "a.csv"]) == str(tmp_path / "a.csv")
+    assert figure.read_from([tmp_path / "a.csv", tmp_path / "b.csv"]) == str(tmp_path)
+
+
+# -- Files ---------------------------------------------------------------------------------------------------
+
+
+def drawn(_: Results) -> list[figure.Drawn]:
+    return [figure.Drawn("one", plt.figure(figsize=(1, 1)), "A caption.", missing=("something",))]
+
+
+def test_a_figure_is_saved_whole_and_entered_beside_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "figures.json").write_text('[{"name": "other"}]')
+    entries = figure.saved("module", drawn, Results((tmp_path,)), tmp_path)
+    figure.record(entries, tmp_path)
+    other, own = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))
+    assert (
+        other == {"name": "other"} and own["command"] == "python figures/module.py" and own["missing"] == ["something"]
+    )
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert set(before) == {"figures.json", "one.pdf", "one.png"}
+    figure.saved("module", drawn, Results((tmp_path,)), tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before, "no dates inside"
+
+    def fails(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(plt.Figure, "savefig", fails)
+    with pytest.raises(StoreError, match="No space left"):
+        figure.saved("module", drawn, Results((tmp_path,)), tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before, "the old files stay whole"
+    plt.close("all")
+
+
+def test_the_gallery_lists_every_module_that_draws() -> None:
+    modules = {path.stem for path in (ROOT / "figures").glob("*.py") if "def draw(results" in path.read_text("utf-8")}
+    assert modules == set(gallery.MODULES) and set(gallery.LONGEST_FIRST) < modules
+
+
+def test_all_modules_are_drawn_in_the_order_of_the_gallery(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gallery, "MODULES", ("tradeoff", "budget"))
+    monkeypatch.setattr(gallery, "LONGEST_FIRST", ("budget",))
+    (tmp_path / "results").mkdir()
+    entries = list(gallery.draw_all(Results((tmp_path / "results",)), tmp_path / "out", jobs=1))
+    assert [entry.name for entry in entries] == ["tradeoff", "budget"]
+    assert [entry["name"] for entry in figure.read_entries(tmp_path / "out")] == ["tradeoff", "budget"]
+
+
+# -- As scripts ----------------------------------------------------------------------------------------------
+
+
+def run(*arguments: str, **how: object) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT, check=False)
+
+
+def test_a_folder_that_does_not_exist_is_a_sentence(tmp_path: Path) -> None:
+    for further in ((), ("--beside-reference",)):
+        done = run("figures/tradeoff.py", "--results", str(tmp_path / "none"), "--out", str(tmp_path), *further)
+        assert done.returncode == 2 and "is no folder of results" in done.stderr
+        assert "Traceback" not in done.stderr and not list(tmp_path.iterdir())
+
+
+def test_a_user_s_rows_stand_beside_the_reference(tmp_path: Path) -> None:
+    mine = {"dataset": "tree-cycles", "method": "mine", "variant": "own", "mean": 0.5, "ci_low": 0.4, "ci_high": 0.6}
+    pd.DataFrame([{**mine, "metric": metric} for metric in ("ged", "correctness")]).to_csv(
+        tmp_path / "table1.csv", index=False
+    )
+    done = run("figures/tradeoff.py", "--results", str(tmp_path), "--beside-reference")
+    assert done.returncode == 0 and "missing" not in done.stderr, done.stderr
+    (entry,) = figure.read_entries(tmp_path / "figures")
+    assert entry["sources"] == ["results/reference/table1.csv", str(tmp_path / "table1.csv")]
+
+
+def test_no_drawing_module_loads_torch_or_a_model() -> None:
+    modules = ", ".join(f"figures.{name}" for name in ("gallery", *gallery.MODULES))
+    heavy = (
+        "sorted(m for m in sys.modules if m == 'torch' or m.startswith(('rsgg.baselines', 'rsgg.rsgg_ce', 'optuna')))"
+    )
+    done = run("-c", f"import sys, {modules}; print({heavy})")
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr
+
+
+def test_modules_are_what_they_say() -> None:
+    for name in gallery.MODULES:
+        assert import_module(f"figures.{name}").draw.__doc__, "the help of its script"
