@@ -56,7 +56,7 @@ def copy(tmp_path: Path) -> Copy:
     return Copy(tmp_path)
 
 
-def test_first_use_makes_the_environment_and_later_ones_use_it(copy: Copy):
+def test_first_use_makes_the_environment_and_later_ones_use_it(copy: Copy) -> None:
     first = copy.run("table1", "--out", "a folder")
     assert first.returncode == 0
     assert first.stdout == f"arguments <table1> <--out> <a folder> threads 1 path {copy.root}\n"
@@ -68,7 +68,7 @@ def test_first_use_makes_the_environment_and_later_ones_use_it(copy: Copy):
 
 
 @pytest.mark.parametrize("change", ["requirements.lock", "pyproject.toml"])
-def test_other_versions_make_it_anew(copy: Copy, change: str):
+def test_other_versions_make_it_anew(copy: Copy, change: str) -> None:
     copy.run("setup")
     with (copy.root / change).open("a") as file:
         file.write("# another version\n")
@@ -77,7 +77,7 @@ def test_other_versions_make_it_anew(copy: Copy, change: str):
     assert not copy.made_environment
 
 
-def test_an_interrupted_set_up_is_noticed_and_redone(copy: Copy):
+def test_an_interrupted_set_up_is_noticed_and_redone(copy: Copy) -> None:
     failed = copy.run("setup", RSGG_TEST_PIP="1")
     assert failed.returncode == 2 and failed.stdout == ""
     assert failed.stderr.splitlines()[-1].startswith("The environment could not be made")
@@ -86,13 +86,13 @@ def test_an_interrupted_set_up_is_noticed_and_redone(copy: Copy):
     assert again.returncode == 0 and copy.made_environment and "it is made anew" in again.stderr
 
 
-def test_a_moved_project_gets_an_environment_of_its_own(copy: Copy):
+def test_a_moved_project_gets_an_environment_of_its_own(copy: Copy) -> None:
     copy.run("setup")
     copy.root = copy.root.rename(copy.root.with_name("moved"))
     assert copy.run("setup").returncode == 0 and copy.made_environment
 
 
-def test_an_active_conda_environment_is_used_as_it_is(copy: Copy, tmp_path: Path):
+def test_an_active_conda_environment_is_used_as_it_is(copy: Copy, tmp_path: Path) -> None:
     (tmp_path / "conda" / "bin").mkdir(parents=True)
     shutil.copy(copy.python, tmp_path / "conda" / "bin" / "python")
     done = copy.run("verify", CONDA_DEFAULT_ENV="rsgg", CONDA_PREFIX=str(tmp_path / "conda"))
@@ -101,7 +101,7 @@ def test_an_active_conda_environment_is_used_as_it_is(copy: Copy, tmp_path: Path
     assert copy.made_environment, "any other conda environment is left alone"
 
 
-def test_without_a_python_that_is_new_enough_there_is_one_sentence(copy: Copy, tmp_path: Path):
+def test_without_a_python_that_is_new_enough_there_is_one_sentence(copy: Copy, tmp_path: Path) -> None:
     tools = tmp_path / "tools"
     tools.mkdir()
     for tool in ("bash", "cat", "cksum", "dirname", "rm", "flock"):
@@ -121,19 +121,19 @@ def locked() -> dict[str, str]:
     return {canonicalize_name(name): pin for name, pin in pins}
 
 
-def test_the_lock_file_pins_everything_that_is_declared_and_nothing_out_of_range():
+def test_the_lock_file_pins_everything_that_is_declared_and_nothing_out_of_range() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     for text in sum(project["optional-dependencies"].values(), project["dependencies"]):
         wanted = Requirement(text)
         assert wanted.specifier.contains(locked()[canonicalize_name(wanted.name)]), text
 
 
-def test_the_lock_file_is_plain_pins():
+def test_the_lock_file_is_plain_pins() -> None:
     text = (ROOT / "requirements.lock").read_text()
     assert "://" not in text and "+" not in text and "--" not in text
 
 
-def test_conda_and_pip_install_the_same_packages():
+def test_conda_and_pip_install_the_same_packages() -> None:
     """The names of the few packages that conda-forge calls otherwise are given here."""
     names = {
         "pytorch-cpu": "torch",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -82,7 +84,7 @@ def test_the_classifier_is_what_makes_it_a_counterfactual(data: Dataset, fitted:
     assert explained(blind)[classes.numpy() == 1].mean() < explained(fitted)[classes.numpy() == 1].mean() - 0.2
 
 
-def test_checked_draws_find_what_a_single_draw_misses(data: Dataset, fitted: CLEAR, tmp_path) -> None:
+def test_checked_draws_find_what_a_single_draw_misses(data: Dataset, fitted: CLEAR, tmp_path: Path) -> None:
     more = CLEAR.load(fitted.save(tmp_path / "clear"))
     more.draws = 20
     results = more.explain(data.graphs[90:], TreeCyclesOracle())

@@ -156,7 +156,9 @@ def test_random_search_on_asd(asd: Dataset) -> None:
 
 
 @pytest.mark.parametrize("search", [RandomEdits, TwoSided])
-def test_blocks_of_questions_are_charged_as_if_asked_one_by_one(search: type[Explainer], monkeypatch) -> None:
+def test_blocks_of_questions_are_charged_as_if_asked_one_by_one(
+    search: type[Explainer], monkeypatch: pytest.MonkeyPatch
+) -> None:
     graphs = TreeCycles(n_graphs=20).load().graphs
     blocks = search().explain(graphs, TreeCyclesOracle())
     monkeypatch.setattr("rsgg.baselines.controls.BLOCK_CELLS", 0)  # then every block holds one question

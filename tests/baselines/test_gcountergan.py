@@ -218,7 +218,9 @@ def test_released_on_tree_cycles_is_the_closed_form() -> None:
     """A z-test over 200 graphs; a random r moves p a little, so its own effect (below 1 %) is allowed for."""
     graphs = TreeCycles(n_graphs=200).load().graphs
     explainer = ReleasedGCounteRGAN(iterations=1).fit(graphs, TreeCyclesOracle())
-    assert dense_weights(28, 64) == 64 * 6**2 * 128 * 7**2 == explainer.generators_[0].dense.weight.numel()
+    dense = explainer.generators_[0].dense
+    assert isinstance(dense, torch.nn.Linear)
+    assert dense_weights(28, 64) == 64 * 6**2 * 128 * 7**2 == dense.weight.numel()
     results = explainer.explain(graphs, TreeCyclesOracle())
     assert all(has_cycle(r.returned.to_networkx()) for r in results)  # correctness is the share of trees
     mean, variance = closed_form(graphs)

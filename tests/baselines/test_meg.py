@@ -1,6 +1,8 @@
 """MEG and MEG as released, against full forward passes, closed forms, brute force and sequential arithmetic."""
 
+from collections.abc import Callable
 from itertools import combinations
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -77,7 +79,7 @@ def subject(request: pytest.FixtureRequest) -> Subject:
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_contract(check, subject: Subject) -> None:
+def test_contract(check: Callable[[Subject], str | None], subject: Subject) -> None:
     run_check(check, subject)
 
 
@@ -126,12 +128,18 @@ def test_targets_are_the_gain_and_the_discounted_best_of_what_follows() -> None:
     assert targets.tolist() == pytest.approx([0.25 + 0.95 * best, -0.5], abs=1e-6)
 
 
+def judged(env: GraphEnvironment, state: frozenset[int]) -> Judgement:
+    judgement = env.judge(state)
+    assert judgement is not None, "there is no budget"
+    return judgement
+
+
 def test_the_loss_falls() -> None:
     """Over every first action of one-step episodes, before and after training on draws of them."""
     env = environment(unicyclic(8, 4), TreeCyclesOracle())
     learner = _Learner(QNetwork(env.width, 0), MEG(horizon=1)._recipe())
-    first, start = env.successors(env.start, 1), env.judge(env.start).reward
-    gains = [env.judge(env.after(env.start, action)).reward - start for action in range(env.width)]
+    first, start = env.successors(env.start, 1), judged(env, env.start).reward
+    gains = [judged(env, env.after(env.start, action)).reward - start for action in range(env.width)]
     for action, gain in enumerate(gains):
         learner.remember(Transition(first, action, gain, None))
     rng, errors = np.random.default_rng(0), []
@@ -148,7 +156,7 @@ def test_what_was_learnt_ranks_the_right_edit_first() -> None:
     env = environment(unicyclic(7, 3), TreeCyclesOracle())
     played = q_learning(env, MEG(episodes=300, decay=0.99, horizon=1, lr=1e-3, interval=1)._recipe(), "rank")
     values = played.network.of(env.successors(env.start, 1))
-    cuts = [env.judge(env.after(env.start, a)).valid for a in range(env.width)]
+    cuts = [judged(env, env.after(env.start, a)).valid for a in range(env.width)]
     assert sum(cuts) == 3
     assert values[torch.tensor(cuts)].min() > values[~torch.tensor(cuts)].max()
 
@@ -235,7 +243,7 @@ def test_the_relaxed_reward_sees_what_the_class_hides() -> None:
     """Three edits of node 0 are needed; the probability rewards each of them, the class only the third."""
     graph = nx.gnp_random_graph(9, 0.5, seed=1)
     graph.remove_edges_from(list(graph.edges(0)))
-    recipe = {"episodes": 150, "decay": 0.97, "horizon": 4, "lr": 1e-3}
+    recipe: dict[str, Any] = {"episodes": 150, "decay": 0.97, "horizon": 4, "lr": 1e-3}
     oracle = CountingOracle(Linear())
     relaxed = [MEG(reward="relaxed", **recipe).explain([graph], oracle, seed=seed)[0] for seed in range(2)]
     for r in relaxed:

@@ -1,6 +1,7 @@
 """The search methods against brute force, plain sequential code, exact laws and NetworkX."""
 
 from collections import Counter, deque
+from collections.abc import Callable
 from itertools import combinations
 
 import networkx as nx
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.stats import chisquare
+from torch import Tensor
 
 from rsgg.baselines.search import BACKWARD_OFFSET, COIN_OFFSET, DCE, DDBS, OBS, IRand, _pair, _race
 from rsgg.contract import check_explainer
@@ -15,7 +17,7 @@ from rsgg.contract.explainer import TriangleOracle
 from rsgg.data import ASD, Dataset, TreeCycles
 from rsgg.explainer import Counterfactual, Explainer
 from rsgg.graph import Graph, GraphBatch
-from rsgg.oracles import ASDOracle, CountingOracle, TreeCyclesOracle
+from rsgg.oracles import ASDOracle, CountingOracle, Oracle, TreeCyclesOracle
 from rsgg.oracles.asd import INTERCEPT, S1, S2, WEIGHT_S1, WEIGHT_S2
 from rsgg.seeds import seed_for, uniforms
 from tests.graphs import all_graphs, has_cycle, needs_asd, tree, unicyclic
@@ -31,28 +33,36 @@ class OnePair(TreeCyclesOracle):
 
     name = "one pair"
 
-    def predict(self, graphs):
+    def predict(self, graphs: GraphBatch) -> Tensor:
         return (graphs.adjacency[:, 2, 5] > 0).long()
 
 
 class Never(TreeCyclesOracle):
     """Never changes its mind; keeps all graphs that it saw."""
 
-    def __init__(self):
-        self.seen = []
+    def __init__(self) -> None:
+        self.seen: list[np.ndarray] = []
 
-    def predict(self, graphs):
+    def predict(self, graphs: GraphBatch) -> Tensor:
         self.seen += list(graphs.adjacency.numpy().copy())
         return torch.zeros(len(graphs), dtype=torch.long)
 
 
 class ReadsFeatures(TreeCyclesOracle):
-    def predict(self, graphs):
+    def predict(self, graphs: GraphBatch) -> Tensor:
+        assert graphs.features is not None
         return graphs.features[:, 0, 0].long()
 
 
 class ForwardOnly(OBS):
-    def _backward(self, graphs, classes, oracle, seeds, first):
+    def _backward(
+        self,
+        graphs: GraphBatch,
+        classes: Tensor,
+        oracle: CountingOracle,
+        seeds: np.ndarray,
+        first: dict[int, np.ndarray],
+    ) -> dict[int, np.ndarray]:
         return first
 
 
@@ -64,7 +74,7 @@ def flips(results: list[Counterfactual]) -> list[bool]:
     return [has_cycle(r.input.to_networkx()) != has_cycle(r.returned.to_networkx()) for r in results]
 
 
-def outcome(results: list[Counterfactual]) -> list[tuple]:
+def outcome(results: list[Counterfactual]) -> list[tuple[object, ...]]:
     return [(r.edits, r.calls, r.reason) for r in results]
 
 
@@ -88,13 +98,11 @@ def test_results_flip_the_class_as_networkx_sees_it(method: type[Explainer], tre
 
 
 @pytest.mark.parametrize("oracle", [TreeCyclesOracle(), TriangleOracle()])
-def test_nothing_is_smaller_than_the_optimum_of_brute_force(oracle) -> None:
+def test_nothing_is_smaller_than_the_optimum_of_brute_force(oracle: Oracle) -> None:
     everything = all_graphs(5)
     triangles = [sum(nx.triangles(nx.from_numpy_array(a)).values()) > 0 for a in everything]
-    classes = (
-        triangles if isinstance(oracle, TriangleOracle) else [has_cycle(nx.from_numpy_array(a)) for a in everything]
-    )
-    classes, codes = np.array(classes), np.arange(1024)
+    cycles = [has_cycle(nx.from_numpy_array(a)) for a in everything]
+    classes, codes = np.array(triangles if isinstance(oracle, TriangleOracle) else cycles), np.arange(1024)
     chosen = codes[7::29]
     best = [min(int(c).bit_count() for c in codes[classes != classes[i]] ^ i) for i in chosen]
     graphs = [Graph(everything[i], name=str(i)) for i in chosen]
@@ -112,7 +120,9 @@ def test_nothing_is_smaller_than_the_optimum_of_brute_force(oracle) -> None:
 
 
 @pytest.mark.parametrize("search", [OBS, IRand])
-def test_blocks_of_questions_are_charged_as_if_asked_one_by_one(search: type[Explainer], monkeypatch) -> None:
+def test_blocks_of_questions_are_charged_as_if_asked_one_by_one(
+    search: type[Explainer], monkeypatch: pytest.MonkeyPatch
+) -> None:
     graphs = TreeCycles(n_graphs=20).load().graphs
     blocks = search().explain(graphs, TreeCyclesOracle())
     monkeypatch.setattr("rsgg.baselines.search.BLOCK_CELLS", 0)  # then every block holds one question
@@ -152,7 +162,9 @@ def test_an_oracle_that_never_changes_its_mind_is_a_failure(search: Explainer) -
 # -- OBS -------------------------------------------------------------------------------------------------
 
 
-def published_obs(graph: nx.Graph, changed, name: str, k: int = 5, limit: int = 2000) -> tuple[set, int, int]:
+def published_obs(
+    graph: nx.Graph, changed: Callable[..., bool], name: str, k: int = 5, limit: int = 2000
+) -> tuple[set[tuple[int, int]], int, int]:
     """OBS with its two queues, for one graph, with the random numbers of `OBS` at seed 0: edits, calls, first edits."""
     seeds = np.array([seed_for(0, "bidirectional search", name, 0)], dtype=np.uint64)
     pairs = list(combinations(sorted(graph), 2))
@@ -204,7 +216,7 @@ def triangle_changed(before: nx.Graph, after: nx.Graph) -> bool:
 @pytest.mark.parametrize(
     ("oracle", "changed"), [(TreeCyclesOracle(), cycle_changed), (TriangleOracle(), triangle_changed)]
 )
-def test_obs_is_the_published_loop_with_two_queues(oracle, changed) -> None:
+def test_obs_is_the_published_loop_with_two_queues(oracle: Oracle, changed: Callable[..., bool]) -> None:
     graphs = [*gnp(12), *gnp(4, 6, 0.8), tree(15), unicyclic(12, 4), nx.complete_graph(5), nx.empty_graph(6)]
     results = OBS(questions=150).explain(graphs, oracle)
     used_up = 0
@@ -364,8 +376,8 @@ def test_irand_draws_anew_in_every_try() -> None:
     """Two tries share a pair as often as chance: i·j / P for i and j pairs out of P."""
     oracle = Never()
     IRand(share=4 / 435, tries=10).explain([nx.empty_graph(30)] * 20, oracle)
-    asked = np.array(oracle.seen[20:]).reshape(4, 20, 10, 900).transpose(1, 0, 2, 3)  # row, level, try, pair
-    asked = asked.reshape(20, 40, 900).astype(int)
+    by_level = np.array(oracle.seen[20:]).reshape(4, 20, 10, 900).transpose(1, 0, 2, 3)  # row, level, try, pair
+    asked = by_level.reshape(20, 40, 900).astype(int)
     shared = (asked @ asked.transpose(0, 2, 1))[:, *np.triu_indices(40, 1)] / 2
     assert shared.mean() == pytest.approx(2.5**2 / 435, rel=0.2)
 

@@ -36,7 +36,9 @@ def cyclic_graphs(count: int = 40) -> GraphBatch:
     return GraphBatch.of([graph for graph in dense if has_cycle(graph)][:count])
 
 
-def run(graphs: GraphBatch, candidates: Tensor, oracle: Oracle, budget: int | None = None, seed: int = 0):
+def run(
+    graphs: GraphBatch, candidates: Tensor, oracle: Oracle, budget: int | None = None, seed: int = 0
+) -> tuple[Tensor, CountingOracle]:
     counted = CountingOracle(oracle, budget)
     rows = torch.arange(len(graphs))
     return minimise(graphs, oracle.predict(graphs), candidates, counted, rows, seed), counted

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
 from rsgg.data import TreeCycles
+from rsgg.graph import GraphBatch
 from rsgg.oracles import CountingOracle, TreeCyclesOracle
 from rsgg.rsgg_ce.explainer import RSGGCE
 from rsgg.rsgg_ce.training import ClassData, ClassTraining, Encoder, Generator, TrainingSettings
 from rsgg.rsgg_ce.training_pairs import MISSING_PAIRS_PER_NODE, AllPairs, EdgesAndSomeMissing, training_pairs
 
+Data = tuple[GraphBatch, Tensor, Generator]  # graphs, their features, a generator for them
+
 
 @pytest.fixture(scope="module")
-def data() -> tuple[object, Tensor, Generator]:
+def data() -> Data:
     graphs = TreeCycles(n_nodes=40, n_graphs=10).load().graphs
     features = torch.zeros(10, 40, 9)
     torch.manual_seed(1)
@@ -33,7 +37,7 @@ def test_small_graphs_are_looked_at_whole_and_large_ones_are_not() -> None:
     assert batch.logits.shape[1] <= 201 + MISSING_PAIRS_PER_NODE * 200, "edges and drawn pairs, not 19 900"
 
 
-def test_drawn_pairs_are_missing_distinct_and_cover_all_alike(data: tuple) -> None:
+def test_drawn_pairs_are_missing_distinct_and_cover_all_alike(data: Data) -> None:
     graphs, features, generator = data
     sampled, rng = EdgesAndSomeMissing(graphs, features, "cpu"), torch.Generator().manual_seed(3)
     drawn = torch.zeros(40, 40)
@@ -58,7 +62,7 @@ def test_drawn_pairs_are_missing_distinct_and_cover_all_alike(data: tuple) -> No
     assert counts.min() > 0 and float(counts.std()) < 2 * math.sqrt(float(counts.mean())), "as uniform draws scatter"
 
 
-def test_as_many_additions_and_removals_as_all_pairs_would_give(data: tuple) -> None:
+def test_as_many_additions_and_removals_as_all_pairs_would_give(data: Data) -> None:
     """The raised odds of a drawn pair make up for the pairs that were not drawn."""
     graphs, features, generator = data
     rng, pick = torch.Generator().manual_seed(4), torch.arange(10)
@@ -77,7 +81,7 @@ def test_as_many_additions_and_removals_as_all_pairs_would_give(data: tuple) -> 
     assert torch.allclose(edits[0], added, rtol=0.1) and torch.allclose(edits[1], removed, rtol=1e-4)
 
 
-def test_what_all_samples_share_moves_nothing(data: tuple) -> None:
+def test_what_all_samples_share_moves_nothing(data: Data) -> None:
     """The claim behind leaving pairs out: with advantages that sum to zero, Σ_s adv_s · log(1 - p) has no gradient."""
     advantage = torch.randn(8, 3)
     advantage -= advantage.mean(0)
@@ -87,7 +91,7 @@ def test_what_all_samples_share_moves_nothing(data: tuple) -> None:
     assert logits.grad is not None and logits.grad.abs().max() < 1e-5
 
 
-def settings(**changes: object) -> TrainingSettings:
+def settings(**changes: Any) -> TrainingSettings:
     usual = RSGGCE(epochs=4, batch=8, samples=4, hidden=8, latent=4, layers=2)
     return TrainingSettings(
         **{name: changes.get(name, getattr(usual, name)) for name in TrainingSettings.__dataclass_fields__}
