@@ -234,8 +234,8 @@ def test_a_base_that_learns_is_fitted_saved_and_loaded_with_it(tmp_path: Path) -
 def test_what_cannot_be_built_or_loaded_is_said(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="Minimised has no base of its own"):
         Minimised.tiny()
-    path = write_archive(tmp_path / "stranger", {"explainer": "Stranger", "hyperparameters": {}}, {})
-    with pytest.raises(UsageError, match="a fitted Stranger, which is not known here"):
+    path = write_archive(tmp_path / "stranger", {"explainer": "MethodOfNobody", "hyperparameters": {}}, {})
+    with pytest.raises(UsageError, match="a fitted MethodOfNobody, which is not known here"):
         Minimised.load(path)
     with pytest.raises(UsageError, match=r"Minimised cannot use base = None; give an explainer.*base=RSGGCE\(\)"):
         Minimised()
