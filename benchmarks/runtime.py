@@ -2,8 +2,9 @@
 
     python benchmarks/runtime.py --vary n_nodes
 
-Points are those of the ablations, for RSGG-CE as its paper has it up to 2048 nodes. When n is varied, 20 graphs are explained at every n; above 256 nodes the data set has 60 graphs instead of 500, because all 500
-would hardly fit into memory. When the number of instances is varied, the test fold, a tenth of them, is explained.
+Points are those of the ablations, for RSGG-CE as its paper has it up to 2048 nodes. When n is varied, 20 graphs are
+explained at every n; above 256 nodes the data set has 60 graphs instead of 500, because all 500 would hardly fit into
+memory. When the number of instances is varied, the test fold, a tenth of them, is explained.
 
 Each point is measured in isolation: a process of its own, one at a time, one thread. After a run that does not count,
 the test set is explained `--repeats` times with a seed each. Node encodings, which other tables leave out of the clock,

@@ -7,23 +7,26 @@ would run it, for tests that kill and interrupt it.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 
-from benchmarks.catalogue import Method
-from benchmarks.cell import Cell, grid
-from benchmarks.options import RunOptions
-from rsgg.data import TreeCycles
+from benchmarks.registry.methods import Method
+from benchmarks.registry.tasks import TREE_CYCLES
+from benchmarks.results.artefacts import Artefacts
+from benchmarks.results.cell import Cell
+from benchmarks.running.experiment import Experiment, Finished
+from benchmarks.running.options import RunOptions
+from benchmarks.running.plan import grid
 from rsgg.errors import FitError
 from rsgg.explainer import Candidate, Capabilities, Explainer, hyper
 
-DATA = TreeCycles(n_nodes=10, n_graphs=24, max_cycle_nodes=4)
+DATA = TREE_CYCLES.varied({"n_nodes": 10, "n_graphs": 24, "max_cycle_nodes": 4})
 
 
 @dataclass(kw_only=True)
@@ -74,33 +77,63 @@ class Unfittable(Draws):
         raise FitError("These graphs cannot be learnt from; use others.")
 
 
-DRAWS = Method("draws", "control", Draws)
-RAISES = Method("raises", "control", Raises)
-UNFITTABLE = Method("unfittable", "control", Unfittable)
-ELSEWHERE = Method("elsewhere", "control", Draws, datasets=("asd",))
-METHODS = {method.name: method for method in (DRAWS, RAISES, UNFITTABLE, ELSEWHERE)}
+@dataclass(kw_only=True)
+class Exits(Draws):
+    """Ends its process, as a crash in compiled code would: with a signal, or politely by sys.exit."""
+
+    how: str = hyper("kill", "how")
+
+    def _explain(self, graphs, classes, oracle, k, seed):
+        if self.how == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        sys.exit("enough")
+
+
+@dataclass(kw_only=True)
+class Hangs(Draws):
+    def _explain(self, graphs, classes, oracle, k, seed):
+        time.sleep(600)
+
+
+def _method(name: str, cls: type[Explainer], **more: Any) -> Method:
+    return Method(name, "control", f"tests.standins:{cls.__name__}", cls.__name__, **more)
+
+
+DRAWS = _method("draws", Draws)
+RAISES = _method("raises", Raises)
+UNFITTABLE = _method("unfittable", Unfittable)
+ELSEWHERE = _method("elsewhere", Draws, tasks=("asd",))
+KILLED = _method("killed", Exits)
+EXITS = _method("exits", Exits, options={"how": "exit"})
+HANGS = _method("hangs", Hangs)
+METHODS = {method.name: method for method in (DRAWS, RAISES, UNFITTABLE, ELSEWHERE, KILLED, EXITS, HANGS)}
 
 
 def cells(methods=(DRAWS,), folds=(0, 1, 2), of=4, seeds=(0,), k=1) -> list[Cell]:
     return grid([DATA], methods, folds=folds, of=of, seeds=seeds, k=k)
 
 
-def experiment(wanted: list[Cell]) -> SimpleNamespace:
-    """A module of an experiment that prints how many rows its ledger has."""
-    return SimpleNamespace(
-        cells=lambda options: wanted,
-        render=lambda ledger, cells, out, *, store, reasons, options: (
-            f"{len(ledger)} rows; {sorted(set(reasons.values()))}"
-        ),
-        live_table=lambda ledger: f"{len(ledger)} rows so far",
-    )
+class Standin(Experiment):
+    """An experiment that writes how many rows its ledger has, and prints it."""
+
+    name = "standin"
+
+    def __init__(self, wanted: list[Cell]) -> None:
+        self.wanted = wanted
+
+    def plan(self, options: Any) -> list[Cell]:
+        return self.wanted
+
+    def tables(self, done: Finished, files: Artefacts, options: Any) -> None:
+        files.text("rows.txt", f"{len(done.ledger)} rows; {sorted(set(done.reasons.values()))}")
+
+    def _print(self, options: Any) -> None:
+        print((options.results / "rows.txt").read_text())
 
 
 def main() -> None:
     """Arguments: folder, number of workers, names of methods (draws by default)."""
-    from benchmarks.experiment import run
-
     folder, jobs, *names = sys.argv[1:]
     methods = tuple(METHODS[name] for name in names or ["draws"])
     wanted = cells(methods, folds=range(6), of=6, seeds=(0, 1))
-    sys.exit(run(experiment(wanted), RunOptions(out=Path(folder), jobs=int(jobs))))
+    sys.exit(Standin(wanted).run(RunOptions(out=Path(folder), jobs=int(jobs))))

@@ -264,11 +264,9 @@ class Store:
         wanted = list(cells)
         ledgers = {compact_name(cell.definition) for cell in wanted}
         compacted = {key for name in ledgers for key in self._keys_of(self.root / "ledger" / name)}
-        return {
-            cell.key
-            for cell in wanted
-            if self.path(cell).name in names[self.path(cell).parent] or cell.key in compacted
-        }
+        paths = {cell.key: self.path(cell) for cell in wanted}
+        names = {folder: _names(folder) for folder in {path.parent for path in paths.values()}}
+        return {key for key, path in paths.items() if path.name in names[path.parent]} | (compacted & paths.keys())
 
     # -- writing ---------------------------------------------------------------------------------------
 

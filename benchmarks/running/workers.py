@@ -93,11 +93,11 @@ class _Pool:
             worker.connection.send((worker.cell, self.work.data_dir, self.work.device, self.work.observer))
 
     def _heard(self, worker: _Worker) -> Outcome | None:
-        """The outcome that a worker sends; None where it died and its cell waits for another attempt."""
+        """The outcome that a worker sends; None where it says that it is up, or died and its cell waits again."""
         cell, attempt = worker.cell, worker.attempt
         assert cell is not None
         try:
-            outcome: Outcome = worker.connection.recv()
+            outcome: Outcome | None = worker.connection.recv()
         except (EOFError, OSError):
             how = worker.how_it_ended()
             self._end(worker)
@@ -105,7 +105,10 @@ class _Pool:
                 self.waiting.append((cell, attempt + 1))
                 return None
             return Outcome(cell, "failed", reason=f"its worker died {ATTEMPTS} times: {how}", details=how)
-        worker.cell = None
+        if outcome is None:  # it is up: the clock of its cell starts now
+            worker.began = time.monotonic()
+        else:
+            worker.cell = None
         return outcome
 
     def _overdue(self) -> Generator[Outcome]:
@@ -181,6 +184,7 @@ def serve(descriptor: int, parent: int) -> None:
     start_worker(parent)
     connection = Connection(descriptor)
     with suppress(EOFError, BrokenPipeError):
+        connection.send(None)
         while True:
             cell, data_dir, device, observer = connection.recv()
             connection.send(run_cell(cell, data_dir, device, observer))
