@@ -10,6 +10,7 @@ equals the default is left out here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.registry import names as typed
 from benchmarks.registry.ablations import TASK as ABLATION
+from rsgg.errors import UsageError
 
 if TYPE_CHECKING:
     from rsgg.explainer import Explainer
@@ -255,6 +257,8 @@ METHODS: list[Method] = [
 
 PAPER = ("meg", "cf2", "clear", "g-countergan", "rsgg-ce")  # the five of Table 1, in its order
 OWN = "own"  # the variant of methods from outside the project
+OWN_MARKERS = ("*", "v", "^", "D", "P", "X")  # of their rows, one after the other
+ENTRY_POINTS = "rsgg.explainers"  # the group in which installed packages offer explainers
 
 
 # -- Asking ----------------------------------------------------------------------------------------------
@@ -274,7 +278,7 @@ def label(name: str, variant: str = "faithful") -> str:
 def choose(asked: Sequence[str] | None = None) -> tuple[Method, ...]:
     """The rows of these names, all variants or one (`rsgg-ce:released`), in the order of the registry.
 
-    A name with a dot, or one that is a class on the Python path (`my_module:MyExplainer`), joins from outside.
+    A class on the Python path (`my_module:MyExplainer`) or an entry point joins the registry from outside.
     """
     wanted = {row for name in typed.names(asked) for row in _named(name)}
     return tuple(method for method in METHODS if not asked or method.row in wanted)
@@ -294,7 +298,34 @@ def _named(asked: str) -> list[Row]:
     return found
 
 
-def _join(asked: str) -> Method | None:
-    from benchmarks.registry import outside  # late: it imports the stranger's module
+# -- Methods from outside the project ----------------------------------------------------------------------
 
-    return outside.method(asked)
+
+def _join(asked: str) -> Method | None:
+    """The row of a user's class, `my_module:MyExplainer` or an entry point, entered into the registry for this run.
+
+    The user's module is imported here and nowhere else. None if this is no such name.
+    """
+    reference = typed.reference(asked, ENTRY_POINTS)
+    if reference is None:
+        return None
+    known = next((entry for entry in METHODS if entry.explainer == reference), None)
+    if known is not None:
+        return known
+    found = typed.imported(reference)
+    if not (isinstance(found, type) and callable(getattr(found, "explain", None))):
+        raise UsageError(
+            f"{reference} is no explainer class; subclass rsgg.Explainer (rsgg/templates/explainer.py shows how)."
+        )
+    name = _kebab(found.__name__) if reference == asked else asked
+    typed.check_new("method", name, [other.name for other in METHODS])
+    label = str(getattr(found, "label", "") or found.__name__)
+    marker = OWN_MARKERS[sum(entry.variant == OWN for entry in METHODS) % len(OWN_MARKERS)]
+    entry = Method(name, OWN, reference, label, RED, marker, revision=int(getattr(found, "revision", 1)))
+    METHODS.append(entry)
+    return entry
+
+
+def _kebab(name: str) -> str:
+    """MyExplainer -> my-explainer."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name).lower()

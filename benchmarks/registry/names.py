@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Any
 
 from rsgg.errors import UsageError
@@ -55,3 +56,20 @@ def imported(reference: str) -> Any:
             raise UsageError(f"The module {module!r} has no {name!r}; check the name after the colon in {reference!r}.")
         found = getattr(found, part)
     return found
+
+
+def reference(asked: str, group: str) -> str | None:
+    """ "module:name" as it is; the name of an entry point of this group as what it stands for; None for anything else.
+
+    An entry point is how an installed package offers its explainers (group `rsgg.explainers`) and tasks (`rsgg.tasks`).
+    """
+    if ":" in asked:
+        return asked
+    found = [point.value for point in entry_points(group=group) if point.name == asked]
+    return found[0] if found else None
+
+
+def check_new(what: str, name: str, known: Sequence[str]) -> None:
+    """A name from outside the project must not be one that is known already."""
+    if name in known:
+        raise UsageError(f"There is a {what} called {name!r} already; give yours another name.")

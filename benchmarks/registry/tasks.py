@@ -7,12 +7,13 @@ values that differ from the defaults of the classes; they are part of the addres
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.registry import ablations
 from benchmarks.registry import names as typed
+from rsgg.errors import UsageError
 
 if TYPE_CHECKING:
     from rsgg.task import Problem, Task
@@ -135,6 +136,7 @@ TASKS: list[TaskEntry] = [
 ]  # fmt: skip
 
 PAPER = ("tree-cycles", "asd")  # the data sets of the paper
+ENTRY_POINTS = "rsgg.tasks"  # the group in which installed packages offer tasks
 
 
 def tasks() -> dict[str, TaskEntry]:
@@ -164,9 +166,35 @@ def choose(asked: Sequence[str] | None = None, *, smoke: bool = False) -> tuple[
 def _named(asked: str) -> str:
     if asked in tasks():
         return asked
-    from benchmarks.registry import outside  # late: it imports the stranger's module
-
-    joined = outside.task(asked)
+    joined = _join(asked)
     if joined is None:
         raise typed.unknown("data set", asked, [entry.name for entry in TASKS if entry.in_table1])
     return joined.name
+
+
+# -- Tasks from outside the project ------------------------------------------------------------------------
+
+
+def _join(asked: str) -> TaskEntry | None:
+    """The entry of a user's `rsgg.Task`, `my_module:my_task` or an entry point, entered into the registry for this run.
+
+    The user's module is imported here and nowhere else. None if this is no such name.
+    """
+    reference = typed.reference(asked, ENTRY_POINTS)
+    if reference is None:
+        return None
+    known = next((entry for entry in TASKS if entry.task == reference), None)
+    if known is not None:
+        return known
+    found = typed.imported(reference)
+    found = found() if callable(found) else found
+    if not all(hasattr(found, part) for part in ("name", "dataset", "oracle", "load")):
+        raise UsageError(f"{reference} is no task; make it an rsgg.Task (rsgg/templates/task.py shows how).")
+    typed.check_new("data set", found.name, list(tasks()))
+    generated = is_dataclass(found.dataset) and any(part.name == "seed" for part in fields(found.dataset))
+    entry = TaskEntry(
+        found.name, found.label or found.name, class_names=tuple(found.class_names), shared_nodes=found.shared_nodes,
+        generated=generated, task=reference,
+    )  # fmt: skip
+    TASKS.append(entry)
+    return entry
