@@ -1,0 +1,182 @@
+"""Every other table: built from its stored file alone, with the names of the registry and the stored numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from benchmarks.registry import methods
+from benchmarks.results.files import PAPER, REFERENCE
+from benchmarks.results.reader import Results
+from figures import tables
+from figures.tables.searches import NOT_SEARCHED
+from tests.figures.tables.reading import HtmlReader, assert_balanced, pipe_rows
+
+ALL = Results((REFERENCE,))
+
+
+def stored(folder: Path, name: str, rows: list[dict[str, object]]) -> Results:
+    pd.DataFrame(rows).to_csv(folder / f"{name}.csv", index=False)
+    return Results((folder,))
+
+
+@pytest.mark.parametrize("name", tables.names(REFERENCE))
+def test_every_stored_table_is_written_in_every_format(name: str) -> None:
+    everything = len(pd.read_csv(REFERENCE / f"{name}.csv")) < 1000  # curves and checks have thousands of rows
+    sheets = tables.sheets(name, ALL, everything=everything)
+    assert all(len(row) == len(sheet.headings) for sheet in sheets for row in sheet.rows)
+    assert len({sheet.name for sheet in sheets}) == len(sheets), "each has a file of its own"
+    if everything:
+        assert_balanced(tables.latex(name, ALL))
+        HtmlReader(tables.html(name, ALL))
+        pipe_rows(tables.markdown(name, ALL))
+
+
+def test_without_results_tables_hold_what_the_paper_prints(tmp_path: Path) -> None:
+    results = Results((tmp_path,))
+    assert "| # of instances | *500* | not measured yet | *101* | not measured yet |" in tables.markdown(
+        "datasets", results
+    )
+    text = tables.markdown("hyperparameters", results)
+    assert "| epochs | {50, 100, ..., 500} | 500 | not searched yet | not searched yet |" in text
+    assert r"\{50, 100, ..., 500\} & 500 & not searched yet" in tables.latex("hyperparameters", results)
+    (tmp_path / "hyperparameters.csv").write_text("\n")
+    assert tables.markdown("hyperparameters", results) == text, "a search that has no trial yet"
+    for name in ("verdicts", "findings", "claims", "hpo_summary", "runtime"):
+        assert "./reproduce.sh" in tables.markdown(name, results)
+
+
+def test_a_searched_method_has_its_values_and_the_others_the_papers(tmp_path: Path) -> None:
+    searched = {
+        "method": "cf2", "variant": "faithful", "dataset": "tree-cycles", "space": "paper", "hyperparameter": "factual",
+        "symbol": "α", "search_space": "{0.5, 0.6, ..., 1}", "paper": "0.7", "nested": "0.5", "paper_protocol": "0.6",
+        "importance": "0.31", "note": "",
+    }  # fmt: skip
+    results = stored(tmp_path, "hyperparameters", [searched])
+    text = tables.markdown("hyperparameters", results)
+    assert "## CF² on Tree-Cycles" in text and "| α | {0.5, 0.6, ..., 1} | 0.7 | 0.5 | 0.6 | 0.31 |  |" in text
+    assert r"$\alpha$ & \{0.5, 0.6, ..., 1\} & 0.7 & 0.5 & 0.6 & 0.31" in tables.latex("hyperparameters", results)
+    printed = pd.read_csv(PAPER / "hyperparameters.csv", dtype=str)
+    assert text.count(NOT_SEARCHED) == 2 * (1 + (printed["method"] != "cf2").sum()), "MEG: one line"
+
+
+def test_what_was_measured_of_data_sets_is_judged_and_escaped(tmp_path: Path) -> None:
+    line = {"dataset": "tree-cycles", "quantity": "Max # of cycles", "paper": 3, "measured": 2, "verdict": "differs",
+            "note": "a < b & c", "place": "text"}  # fmt: skip
+    results = stored(tmp_path, "datasets", [line])
+    page = HtmlReader(tables.html("datasets", results))
+    assert page.rows[1][2] == ("td", "Differs: a < b & c.", "2 ≠")
+    assert r"Max \# of cycles & \textit{3} & 2$^\mathrm{d}$" in tables.latex("datasets", results)
+
+
+def test_each_printed_number_has_its_line_and_explanation() -> None:
+    table = pd.read_csv(REFERENCE / "verdicts.csv", dtype=str)
+    rows = pipe_rows(tables.markdown("verdicts", ALL))[2:]
+    rows = [row for row in rows if row[1]]
+    assert [row[2] for row in rows] == list(table["printed"])
+    assert [row[5] for row in rows] == list(table["explanation"])
+    counts = table["verdict"].value_counts()
+    assert f"reproduced: {counts['reproduced']}" in tables.markdown("verdicts", ALL)
+    assert any(row[0] == "MEG (32 nodes)" for row in rows)
+
+
+def test_findings_and_claims_say_all_that_is_stored() -> None:
+    findings, claims = (pd.read_csv(REFERENCE / f"{name}.csv", dtype=str) for name in ("findings", "claims"))
+    text = tables.markdown("findings", ALL)
+    for column in ("finding", "paper", "artefacts", "measured"):
+        assert all(said in text for said in findings[column].dropna())
+    text = tables.markdown("claims", ALL).replace(r"\*", "*")
+    assert all(said in text for column in ("claim", "evidence") for said in claims[column])
+    (short,) = tables.sheets("claims", ALL)
+    shown = {tuple(cell.text for cell in row) for row in short.rows}
+    assert shown == set(zip(claims["claim"], claims["released"], claims["faithful"], strict=True))
+    assert len(short.rows) == len(claims)
+
+
+def test_an_open_finding_has_no_command_to_see_it_again(tmp_path: Path) -> None:
+    line = {"number": 1, "finding": "It is so.", "paper": "", "artefacts": "", "measured": "Not measured.",
+            "verdict": "open", "command": "./reproduce.sh table1"}  # fmt: skip
+    text = tables.markdown("findings", stored(tmp_path, "findings", [line]))
+    assert "*Verdict:* open" in text and "reproduce.sh" not in text
+
+
+def test_an_ablation_has_a_column_per_value_and_standard_errors_with_everything() -> None:
+    table = pd.read_csv(REFERENCE / "ablation_n_cycles.csv").set_index(["method", "variant", "metric", "value"])
+    ged = next(s for s in tables.sheets("ablation_n_cycles", ALL, everything=True) if s.title == "GED")
+    assert list(ged.headings[1:]) == ["2", "4", "8", "16", "24", "32"]
+    (row,) = [row for row in ged.rows if row[0].text == methods.label("cf2")]
+    mean, se = table.loc[("cf2", "faithful", "ged", 2), ["mean", "se"]]
+    assert row[1].text == f"{mean:.2f} ±{se:.2f}"
+    assert any("Predicted" in row[0].text for row in ged.rows)
+
+
+def test_growth_is_held_against_what_the_paper_says(tmp_path: Path) -> None:
+    line = {"vary": "n_nodes", "method": "rsgg-ce", "variant": "faithful", "quantity": "inference_seconds",
+            "exponent": 2.0, "ci_low": 1.5, "ci_high": 2.5, "points": "32 64", "graphs": "", "paper": 1.0}  # fmt: skip
+    flat = {**line, "vary": "n_instances", "exponent": 0.1, "ci_low": -0.2, "ci_high": 0.4, "paper": 0.0}
+    few = {**line, "variant": "released", "ci_low": "", "ci_high": ""}
+    (sheet,) = tables.sheets("runtime_growth", stored(tmp_path, "runtime_growth", [line, flat, few]))
+    assert "scales perfectly" in sheet.notes[0]
+    assert sheet.notes[1].endswith("exponent 2.00 [1.50, 2.50]; the paper's 1 is outside.")
+    assert sheet.notes[2].endswith("the paper's 0 is inside.")
+    assert "too few points" in sheet.notes[3]
+
+
+def test_a_point_that_failed_is_said_with_its_reason(tmp_path: Path) -> None:
+    line = {"vary": "n_nodes", "value": 32, "method": "cf2", "variant": "faithful", "graphs": 500, "instances": 20,
+            "quantity": "explain_seconds", "median": 0.5, "repeats": 5, "note": ""}  # fmt: skip
+    failed = {**line, "value": 64, "quantity": "failed", "median": "", "note": "out of memory"}
+    text = tables.markdown("runtime", stored(tmp_path, "runtime", [line, failed]))
+    assert "n_nodes = 64, CF² failed: out of memory." in text
+    assert pipe_rows(text)[2][:5] == ["CF²", "32", "20", "500", "–"]
+
+
+def test_fits_that_pass_are_counted_and_what_is_not_stored_is_said(tmp_path: Path) -> None:
+    line = {"dataset": "tree-cycles", "method": "rsgg-ce", "variant": "faithful", "fold": 0, "class": 0,
+            "class_name": "tree", "check": "generator_settles", "value": 0.1, "limit": 1, "passed": "yes"}  # fmt: skip
+    rows = [line, {**line, "fold": 1, "passed": "no"}, {**line, "check": "flips", "passed": "not stored"}]
+    (sheet,) = tables.sheets("convergence", stored(tmp_path, "convergence_checks", rows))
+    by_check = dict(zip(sheet.headings, (cell.text for cell in sheet.rows[0]), strict=True))
+    assert by_check["𝔾 settles"] == "1/2" and by_check["flips"] == "not stored" and by_check["finite"] == ""
+    assert any("Tree-Cycles, RSGG-CE" in note and "1/2" in note for note in sheet.notes)
+    (tmp_path / "convergence_checks.csv").write_text("dataset,method\n")
+    assert "None of the stored methods" in tables.markdown("convergence", Results((tmp_path,)))
+
+
+def test_the_best_trials_come_first_and_the_rest_is_counted() -> None:
+    trials = pd.read_csv(REFERENCE / "hpo_rsgg-ce.csv")
+    first = tables.sheets("hpo_rsgg-ce", ALL)[0]
+    complete = [row for row in first.rows if row[1].text == "complete"]
+    nested = trials[(trials["protocol"] == "nested") & (trials["state"] == "complete")]
+    assert complete[0][2].text == f"{nested['value'].max():.3f}" and len(complete) == 10
+    every = tables.sheets("hpo_rsgg-ce", ALL, everything=True)
+    assert sum(len(sheet.rows) for sheet in every) == len(trials)
+
+
+def test_collapsed_fits_are_counted_among_those_that_were_judged(tmp_path: Path) -> None:
+    line = {"dataset": "asd", "method": "rsgg-ce", "variant": "faithful", "seed": 0, "fold": 0, "class": 1, "epochs": 5,
+            "discriminator_loss": 0.5, "generator_loss": 0.7, "flip_rate": 1.0, "edits": 2.0, "diversity": 1.0,
+            "score_spread": 0.1, "collapsed": "no"}  # fmt: skip
+    rows = [line, {**line, "fold": 1, "collapsed": "proposes nothing that flips"}, {**line, "fold": 2, "collapsed": ""}]
+    (sheet,) = tables.sheets("training", stored(tmp_path, "training", rows))
+    assert [cell.text for cell in sheet.rows[0]] == ["RSGG-CE: autistic", "0.500", "0.700", "1.000", "2.000", "1/2"]
+
+
+def test_any_other_table_is_shown_as_it_is_with_public_names(tmp_path: Path) -> None:
+    rows = [{"dataset": "asd", "method": "cf2", "variant": "released", "score": f"{i}.50"} for i in range(50)]
+    results = stored(tmp_path, "leaderboard", rows)
+    (short,) = tables.sheets("leaderboard", results)
+    assert [cell.text for cell in short.rows[3]] == ["ASD", "CF², as released", "3.50"]
+    assert len(short.rows) == 40 and short.notes == ["10 more rows: show leaderboard --all."]
+    assert len(tables.sheets("leaderboard", results, everything=True)[0].rows) == 50
+
+
+def test_every_table_gets_its_files(tmp_path: Path) -> None:
+    stored(tmp_path, "leaderboard", [{"a": 1, "b": 2}])
+    written = {path.name for path in tables.write(Results((tmp_path,)), tmp_path)}
+    pages = {f"{name}.{kind}" for name in (*tables.WITHOUT_RESULTS, "leaderboard") for kind in ("html", "md", "tex")}
+    assert pages <= written and {"leaderboard.csv", "datasets.csv"} <= written
+    assert (tmp_path / "tables" / "table1.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert (tmp_path / "tables" / "leaderboard.csv").read_text(encoding="utf-8") == "a,b\n1,2\n"

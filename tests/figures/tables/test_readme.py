@@ -1,0 +1,51 @@
+"""The README is true: its numbers are those of the reference results, its Python runs, its links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from benchmarks.results.files import REFERENCE, ROOT
+from benchmarks.results.reader import Results
+from figures import readme
+
+TEXT = readme.README.read_text(encoding="utf-8")
+
+
+def test_numbers_are_those_of_the_reference_results() -> None:
+    assert readme.with_blocks(TEXT, Results((REFERENCE,))) == TEXT, "run: python figures/readme.py"
+    assert all(f"<!-- end of {name} -->" in TEXT for name in readme.BLOCKS)
+
+
+def test_a_block_has_the_printed_row_and_ours(tmp_path: Path) -> None:
+    row = {"dataset": "tree-cycles", "method": "rsgg-ce", "variant": "faithful"}
+    lines = [{**row, "metric": "ged", "mean": 2.0}, {**row, "metric": "correctness", "mean": 0.9}]
+    pd.DataFrame(lines).to_csv(tmp_path / "table1.csv", index=False)
+    verdicts = {"metric": ["ged", "runtime", "ged"], "verdict": ["reproduced", "order holds", None]}
+    pd.DataFrame(verdicts).to_csv(tmp_path / "verdicts.csv", index=False)
+    pd.DataFrame({"finding": ["It is so."], "verdict": ["confirmed"]}).to_csv(tmp_path / "findings.csv", index=False)
+    text = readme.table1(Results((tmp_path,)))
+    assert "Of the 3 numbers that Table 1 prints, 1 lie inside" in text and "- It is so. *Confirmed.*" in text
+    assert "| *RSGG-CE, printed* | 0.885 |  |  | 11.000 |" in text and "| *MEG, printed* | × |" in text
+    assert "| **RSGG-CE** | 0.900 |  |  | 2.00 |" in text and "CF², as released" not in text
+    marked = "before <!-- results: written by figures/readme.py --> old <!-- end of results --> after"
+    written = readme.with_blocks(marked, Results((tmp_path,)))
+    assert written.startswith("before ") and written.endswith(" after") and " old " not in written and text in written
+
+
+def test_python_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every Python block, in order, in one namespace."""
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {}
+    blocks = re.findall(r"```python\n(.*?)```", TEXT, flags=re.S)
+    assert len(blocks) >= 2
+    for source in blocks:
+        exec(compile(source, "README.md", "exec"), namespace)
+
+
+def test_files_it_points_at_exist() -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", TEXT):
+        assert target.startswith("http") or (ROOT / target).exists(), target

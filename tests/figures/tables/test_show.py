@@ -1,0 +1,88 @@
+"""`show`: readable at 80 columns, quick, whole numbers, and a sentence where there is nothing to show."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from benchmarks.results.files import REFERENCE, ROOT
+from figures import tables
+from rsgg.errors import UsageError
+
+
+@pytest.fixture
+def at_80(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.mark.usefixtures("at_80")
+@pytest.mark.parametrize("name", [n for n in tables.names(REFERENCE) if not n.startswith("convergence")])
+def test_no_line_is_longer_than_the_terminal(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    tables.show(name, REFERENCE)
+    text = capsys.readouterr().out
+    assert text and all(len(line) <= 80 for line in text.splitlines())
+    assert f"results/reference/{name}.csv" in " ".join(text.split())
+
+
+@pytest.mark.usefixtures("at_80")
+def test_table1_fits_a_screen_and_has_the_papers_methods(capsys: pytest.CaptureFixture[str]) -> None:
+    tables.show("table1", REFERENCE)
+    text = capsys.readouterr().out
+    assert len(text.splitlines()) <= 60
+    means = pd.read_csv(REFERENCE / "table1.csv").set_index(["dataset", "method", "variant", "metric"])["mean"]
+    tree_cycles, _, asd = text.partition("ASD (116 brain regions)")
+    for part, dataset in ((tree_cycles, "tree-cycles"), (asd, "asd")):
+        for variant, label in (("released", "RSGG-CE, as released"), ("faithful", "RSGG-CE")):
+            (line,) = re.findall(rf"^{re.escape(label)}  .*$", part, flags=re.M)
+            for metric in ("correctness", "ged", "explain_calls"):
+                assert f" {means[dataset, 'rsgg-ce', variant, metric]:.3f} " in line
+    assert "show table1 --all" in text and "lies inside" not in text
+
+
+@pytest.mark.usefixtures("at_80")
+def test_all_shows_every_row_and_the_reasons(capsys: pytest.CaptureFixture[str]) -> None:
+    tables.show("table1", REFERENCE, everything=True)
+    text = capsys.readouterr().out
+    assert "Random order + minimiser" in text and "lies inside our 95 % prediction interval" in " ".join(text.split())
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_a_wrong_name_is_a_sentence_with_what_there_is(tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(UsageError, match=r"no stored table 'tabel1'.* there are: mine\.$"):
+        tables.show("tabel1", tmp_path)
+    with pytest.raises(UsageError, match=r"holds no verdicts yet; \./reproduce\.sh table1 computes it"):
+        tables.show("verdicts", tmp_path)
+    with pytest.raises(UsageError, match=r"\./reproduce\.sh ablation computes it"):
+        tables.show("ablation_n_nodes", tmp_path)
+    with pytest.raises(UsageError, match="no folder of results"):
+        tables.show("table1", tmp_path / "nowhere")
+
+
+def test_a_pager_is_used_only_where_a_terminal_is_too_low(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pages: list[str] = []
+    monkeypatch.setattr(tables.pydoc, "pager", pages.append)
+    (tmp_path / "mine.csv").write_text("a,b\n" + "1,2\n" * 30)
+    tables.show("mine", tmp_path)
+    assert not pages, "standard output is no terminal"
+    monkeypatch.setattr(tables, "terminal", lambda: tables.Console(force_terminal=True, width=80, height=20))
+    tables.show("mine", tmp_path)
+    assert len(pages) == 1 and pages[0].count("\n") > 30
+
+
+def test_nothing_heavy_is_imported() -> None:
+    """Neither torch nor a model, nor what takes half a second to load."""
+    program = (
+        "import sys; from pathlib import Path; from figures import tables; "
+        f"tables.show('table1', Path({str(REFERENCE)!r})); "
+        "print(sorted({'torch', 'matplotlib', 'optuna', 'scipy.stats', 'networkx', 'rsgg.explainer'} & {*sys.modules}))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, env={**os.environ})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "[]"

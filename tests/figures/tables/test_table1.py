@@ -1,0 +1,204 @@
+"""Table 1, shown: which rows stand where, what is marked, what is missing, and that the stored numbers are shown."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from benchmarks.registry import methods, tasks
+from benchmarks.registry.metrics import TABLE1
+from benchmarks.results.files import REFERENCE
+from benchmarks.results.reader import Results
+from figures import tables
+from figures.tables.numbers import number
+from figures.tables.table1 import BEYOND, RowView, layout
+from tests.figures.tables.reading import HtmlReader, assert_balanced
+
+COLUMNS = ["dataset", "method", "variant", "metric", "paper", "mean", "ci_low", "ci_high", "verdict", "reason"]
+
+
+def folder_with(
+    folder: Path, lines: list[tuple[str, str, str, str, float]], missing: list[str] | None = None
+) -> Results:
+    """A folder with a Table 1 of these lines: data set, method, variant, metric, mean."""
+    table = pd.DataFrame(lines, columns=["dataset", "method", "variant", "metric", "mean"])
+    table = table.assign(paper="", ci_low=table["mean"] - 0.1, ci_high=table["mean"] + 0.1, verdict="", reason="")
+    table[COLUMNS].to_csv(folder / "table1.csv", index=False)
+    (folder / "manifest.json").write_text(json.dumps({"experiments": {"table1": {"missing": missing or []}}}))
+    return Results((folder,))
+
+
+def row_of(rows: list[RowView], method: str, variant: str) -> RowView:
+    (found,) = [row for row in rows if (row.method, row.variant) == (method, variant)]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "text"),
+    [
+        ("0.5", 3, "0.500"), ("1092.18", 3, "1092.18"), ("241200", 1, "241200"), ("0.000128667", 3, "1.3e-04"),
+        (0.0, 3, "0.000"), ("", 3, "–"), (float("nan"), 3, "–"), (-0.25, 2, "-0.25"), (None, 3, "–"),
+    ],
+)  # fmt: skip
+def test_numbers_have_no_more_digits_than_are_stored(value: object, decimals: int, text: str) -> None:
+    assert number(value, decimals) == text
+
+
+def test_rows_stand_under_their_printed_row_and_controls_last(tmp_path: Path) -> None:
+    rows = [("rsgg-ce-uniform", "control"), ("rsgg-ce", "beyond"), ("optimum", "control"), ("obs", "search"),
+            ("rsgg-ce", "faithful"), ("meg", "faithful"), ("mine", "own"), ("rsgg-ce", "released")]  # fmt: skip
+    results = folder_with(tmp_path, [("tree-cycles", *row, "ged", 1.0) for row in rows])
+    shown = [(row.method, row.variant) for row in layout(results)["tree-cycles"]]
+    assert shown == [
+        ("meg", "paper"), ("meg", "faithful"), ("cf2", "paper"), ("clear", "paper"), ("g-countergan", "paper"),
+        ("rsgg-ce", "paper"), ("rsgg-ce", "released"), ("rsgg-ce", "faithful"), ("rsgg-ce", "beyond"),
+        ("obs", "search"), ("mine", "own"), ("rsgg-ce-uniform", "control"), ("optimum", "control"),
+    ]  # fmt: skip
+
+
+def test_best_and_second_best_are_marked_without_the_controls(tmp_path: Path) -> None:
+    means = {("meg", "faithful"): 1.0, ("obs", "search"): 2.0, ("ddbs", "search"): 2.0004, ("cf2", "faithful"): 3.0,
+             ("optimum", "control"): 0.5}  # fmt: skip
+    results = folder_with(tmp_path, [("tree-cycles", *row, "ged", mean) for row, mean in means.items()])
+    marks = {(row.method, row.variant): row.cell("ged").mark for row in layout(results)["tree-cycles"]}
+    assert {row: mark for row, mark in marks.items() if row in means} == {
+        ("meg", "faithful"): "best", ("obs", "search"): "second", ("ddbs", "search"): "second",  # alike as shown
+        ("cf2", "faithful"): "", ("optimum", "control"): "",
+    }  # fmt: skip
+
+
+def test_what_the_registry_does_not_know_is_shown_with_its_own_name(tmp_path: Path) -> None:
+    results = folder_with(
+        tmp_path, [("my-data", "mine", "own", "ged", 1.25), ("my-data", "mine", "own", "correctness", 0.75)]
+    )
+    for everything in (False, True):
+        text = str(tables.sheets("table1", results, everything=everything))
+        assert "my-data" in text and "mine (own)" in text and "'1.250'" in text and "'0.750'" in text
+
+
+def test_renamed_nodes_are_columns_beside_the_given_order(tmp_path: Path) -> None:
+    lines = [("tree-cycles", "meg", "faithful", "ged", 1.0), ("tree-cycles-relabelled", "meg", "faithful", "ged", 2.0),
+             ("tree-cycles-relabelled", "meg", "faithful", "correctness", 0.4)]  # fmt: skip
+    results = folder_with(tmp_path, lines)
+    rows = layout(results)
+    assert list(rows) == ["tree-cycles"]
+    row = row_of(rows["tree-cycles"], "meg", "faithful")
+    assert [row.cell(name).text for name in ("ged", "ged_renamed", "correctness_renamed")] == [
+        "1.000",
+        "2.000",
+        "0.400",
+    ]
+    assert "GED, renamed" in tables.markdown("table1", results)
+
+
+def test_a_row_on_the_printed_rows_own_data_stands_below_it_in_short(tmp_path: Path) -> None:
+    lines = [("tree-cycles", "meg", "released", "ged", 123.9), ("tree-cycles-32", "meg", "released", "ged", 160.1)]
+    results = folder_with(tmp_path, lines)
+    (short,) = tables.sheets("table1", results)
+    names = [row[0].text for row in short.rows]
+    assert names[:3] == ["MEG, printed", "MEG, as released", "MEG, as released, 32 nodes"]
+    assert "## Table 1 on Tree-Cycles, 32 nodes" in tables.markdown("table1", results)
+
+
+def test_what_is_missing_is_a_row_without_numbers_and_a_sentence_below_its_table(tmp_path: Path) -> None:
+    gaps = [
+        "ASD, MEG, as released: it does not fit into memory",
+        "Tree-Cycles, 32 nodes, MEG, as released: not computed",
+        "Tree-Cycles, CF²: not computed (fold 3 of replicate 0)",
+    ]
+    results = folder_with(tmp_path, [("asd", "cf2", "faithful", "ged", 3.0)], gaps)
+    rows = layout(results)
+    assert set(rows) == {"asd", "tree-cycles", "tree-cycles-32"}
+    assert row_of(rows["asd"], "meg", "released").cell("ged").text == "–"
+    by_title = {sheet.title: sheet.notes for sheet in tables.sheets("table1", results, everything=True)}
+    assert by_title["Table 1 on ASD"] == [f"Missing: {gaps[0]}."]
+    assert by_title["Table 1 on Tree-Cycles, 32 nodes"] == [f"Missing: {gaps[1]}."]
+    assert by_title["Table 1 on Tree-Cycles"] == [f"Missing: {gaps[2]}."]
+    assert "fold 3 of replicate 0" in tables.latex("table1", results)
+
+
+def test_an_empty_table_shows_what_the_paper_prints(tmp_path: Path) -> None:
+    results = folder_with(tmp_path, [], ["Tree-Cycles, RSGG-CE: not computed"])
+    text = tables.markdown("table1", results)
+    assert "0.885" in text and "Missing: Tree-Cycles, RSGG-CE: not computed." in text
+    assert "./reproduce.sh table1 computes it" in tables.markdown("table1", Results((tmp_path / "nowhere",)))
+
+
+# -- The reference ---------------------------------------------------------------------------------------
+
+
+def stored_means() -> pd.Series:
+    return pd.read_csv(REFERENCE / "table1.csv").set_index(["dataset", "method", "variant", "metric"])["mean"]
+
+
+def test_markdown_has_the_stored_number_in_every_cell() -> None:
+    means, found = stored_means(), layout(Results((REFERENCE,)))
+    compared = 0
+    for dataset, rows in found.items():
+        for row in rows:
+            if row.variant != "paper" and (dataset, row.method, row.variant) in means.index.droplevel("metric"):
+                for metric in ("ged", "correctness", "runtime", "fit_calls"):
+                    shown = float(row.cell(metric).text)
+                    assert np.isclose(shown, means[dataset, row.method, row.variant, metric], rtol=0.04, atol=5e-4)
+                    compared += 1
+    assert compared > 200
+    text = tables.markdown("table1", Results((REFERENCE,)))
+    shown = {metric.name for metric in (*TABLE1, *BEYOND)}
+    cells = [row.cells[name] for rows in found.values() for row in rows for name in row.cells if name in shown]
+    assert len(cells) > 800 and all(cell.text in text for cell in cells)
+
+
+def test_html_has_the_stored_numbers_and_their_intervals() -> None:
+    page = HtmlReader(tables.html("table1", Results((REFERENCE,))))
+    assert {"col", "row"} <= page.scopes
+    ours = pd.read_csv(REFERENCE / "table1.csv").set_index(["dataset", "method", "variant", "metric"])
+    ours = ours.loc[("asd", "rsgg-ce", "released", "ged")]
+    rows = [row for row in page.rows if row[0][2] == "RSGG-CE, as released" and len(row) == 9]
+    ged = [row[3] for row in rows if row[3][2].startswith(f"{ours['mean']:.3f}")]
+    assert len(ged) == 1 and ged[0][2].endswith("✓")
+    assert ged[0][1].startswith(f"95 % interval {ours['ci_low']:.3f} to {ours['ci_high']:.3f}. Reproduced: ")
+
+
+def test_latex_is_balanced_and_has_a_table_per_data_set() -> None:
+    tex = tables.latex("table1", Results((REFERENCE,)))
+    assert_balanced(tex)
+    assert tex.count(r"\begin{table}") == tex.count(r"\toprule") == len(layout(Results((REFERENCE,))))
+    assert r"CF$^2$, as released" in tex and r"\textbf{" in tex and r"\underline{" in tex
+
+
+def test_every_verdict_has_its_reason_and_explanation() -> None:
+    text = tables.markdown("table1", Results((REFERENCE,)))
+    table = pd.read_csv(REFERENCE / "table1.csv").dropna(subset=["verdict"])
+    assert len(table) > 100 and all(reason in text for reason in table["reason"])
+    assert "The oracle's accuracy on the data, the same whatever the method." in text
+
+
+def test_rows_and_data_sets_have_the_names_of_the_registry() -> None:
+    for rows in layout(Results((REFERENCE,))).values():
+        for row in rows:
+            of_paper = f"{methods.label(row.method)}, printed"
+            assert row.label == (of_paper if row.variant == "paper" else methods.label(row.method, row.variant))
+    titles = {sheet.title for sheet in tables.sheets("table1", Results((REFERENCE,)))}
+    assert titles == {f"Table 1 on {task.title}" for task in tasks.of_paper()}
+
+
+# -- While it fills --------------------------------------------------------------------------------------
+
+
+def test_the_live_table_shows_how_many_folds_are_in_and_the_printed_value() -> None:
+    index = pd.MultiIndex.from_tuples([("tree-cycles", "cf2", "released"), ("tree-cycles", "obs", "search")])
+    means = pd.DataFrame(
+        {"ged": [27.5, 1.0], "correctness": [0.5, 1.0], "runtime": [0.1, 0.2], "folds": [7, 3]}, index=index
+    )
+    console = Console(width=100, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console.print(tables.live(means))
+    text = console.export_text()
+    assert re.search(r"CF², as released\s+7\s", text) and "27.500 [27.564]" in text
+    assert "OBS" not in text, "the paper's rows only, while it fills"
+    console.print(tables.live(means.iloc[:0]))
