@@ -1,11 +1,11 @@
 """The paper's own numbers, held against each other: which of them follow from which, and which cannot be right."""
 
 import csv
-from pathlib import Path
 
 import pytest
 
-PAPER = Path(__file__).resolve().parent.parent / "results" / "paper"
+from benchmarks.results.files import PAPER
+
 METHODS = ("meg", "cf2", "clear", "g-countergan", "rsgg-ce")
 METRICS = ("runtime", "ged", "oracle_calls", "correctness", "sparsity", "fidelity", "oracle_accuracy")
 HIGHER_IS_BETTER = {"correctness", "fidelity", "oracle_accuracy"}

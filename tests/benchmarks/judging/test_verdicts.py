@@ -3,21 +3,17 @@
 import pandas as pd
 import pytest
 
-from benchmarks.verdict import (
+from benchmarks.judging.verdicts import (
     DIFFERS,
     ORDER_HOLDS,
     REPRODUCED,
     Measured,
-    Printed,
     explanation,
     judge,
-    paper_table,
     per_printed_cell,
-    printed,
-    printed_methods,
     rank,
-    training_share,
 )
+from benchmarks.results.paper import Printed, paper_table, printed, printed_methods, training_share
 from rsgg.statistics import NOWHERE, Bounds
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
@@ -11,12 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import uniform
-from benchmarks.findings import Results, compute, markdown
-from benchmarks.findings.comparison import STRUCTURAL
-from benchmarks.findings.finding import FINDINGS, OPEN, NotMeasured
-from benchmarks.findings.sampler import all_cut_probability, cut_probability, uniform_correctness
-from benchmarks.grids import PAPER
+from benchmarks.judging import uniform
+from benchmarks.judging.evidence import Evidence, NotMeasured
+from benchmarks.judging.findings import compute
+from benchmarks.judging.findings.comparison import STRUCTURAL
+from benchmarks.judging.findings.finding import FINDINGS, OPEN
+from benchmarks.judging.findings.sampler import all_cut_probability, cut_probability, uniform_correctness
+from benchmarks.registry.ablations import PAPER
 from rsgg.data import TreeCycles
 from rsgg.graph import Graph
 from tests.graphs import tree, unicyclic
@@ -49,13 +51,12 @@ def test_uniform_draws_are_expected_to_explain_nine_in_ten() -> None:
 
 def test_without_results_every_finding_is_open_and_says_why() -> None:
     columns = ["dataset", "method", "variant", "metric", "mean", "verdict"]
-    found = compute(Results(pd.DataFrame(columns=columns), pd.DataFrame()))
+    found = compute(Evidence(pd.DataFrame(columns=columns), pd.DataFrame()))
     assert list(found["number"]) == list(range(1, 13))
     assert set(found["verdict"]) == {OPEN} and found["measured"].str.startswith("Not measured: ").all()
-    assert "## 8." in markdown(found) and "What stands" in markdown(found)
 
 
-def one_way(explained: dict[str, tuple[float, float]]) -> Results:
+def one_way(explained: dict[str, tuple[float, float]]) -> Evidence:
     lines = [
         {
             "dataset": "tree-cycles",
@@ -70,7 +71,7 @@ def one_way(explained: dict[str, tuple[float, float]]) -> Results:
     ledger = pd.DataFrame(
         {"dataset": "tree-cycles", "method": "cf2", "variant": "released", "seed": 0, "predicted": [0, 1, 1, 0]}
     )
-    return Results(pd.DataFrame(lines), ledger)
+    return Evidence(pd.DataFrame(lines), ledger)
 
 
 def test_a_class_prior_is_all_of_one_class_and_none_of_the_other() -> None:
@@ -84,12 +85,12 @@ def test_a_class_prior_is_all_of_one_class_and_none_of_the_other() -> None:
 
 
 def results(
-    means: dict[tuple[str, ...], float], rows: list[dict[str, object]] = (), verdict: str = "reproduced"
-) -> Results:
+    means: dict[tuple[str, ...], float], rows: Sequence[dict[str, object]] = (), verdict: str = "reproduced"
+) -> Evidence:
     """Made-up results: means by (data set, method, variant, metric)."""
     names = ("dataset", "method", "variant", "metric")
     lines = [dict(zip(names, key, strict=True)) | {"mean": mean, "verdict": verdict} for key, mean in means.items()]
-    return Results(pd.DataFrame(lines, columns=[*names, "mean", "verdict", "pi_low", "pi_high"]), pd.DataFrame(rows))
+    return Evidence(pd.DataFrame(lines, columns=[*names, "mean", "verdict", "pi_low", "pi_high"]), pd.DataFrame(rows))
 
 
 def rows_of(method: str, variant: str, folds: range, ged: float = 3.0) -> list[dict[str, object]]:
@@ -156,12 +157,12 @@ def test_without_a_lone_triangle_nothing_is_said_about_cutting_one() -> None:
 # -- findings on other experiments' tables -------------------------------------------------------------------------
 
 
-def ablations(folder: Path, off: float = 0.0, apart: float = 0.0) -> Results:
+def ablations(folder: Path, off: float = 0.0, apart: float = 0.0) -> Evidence:
     """All four ablations: the closed form, and released rows that are off it; GED of the trained row lies apart."""
     for vary, grid in PAPER.items():
         lines = []
-        for value, spec in grid.points.items():
-            closed = uniform.correctness(spec)
+        for value, point in grid.points.items():
+            closed = uniform.correctness(TreeCycles(**point))
             rows = [("uniform-sampler", "closed form", "correctness", closed, 0.0)]
             for method, variant, ged in (("rsgg-ce", "released", 10 + apart), ("released-uniform", "control", 10.0)):
                 rows += [
@@ -173,7 +174,7 @@ def ablations(folder: Path, off: float = 0.0, apart: float = 0.0) -> Results:
             lines += [(value, *row) for row in rows]
         table = pd.DataFrame(lines, columns=["value", "method", "variant", "metric", "mean", "se"])
         table.to_csv(folder / f"ablation_{vary}.csv", index=False)
-    return Results(pd.DataFrame(), pd.DataFrame(), folder=folder)
+    return Evidence(pd.DataFrame(), pd.DataFrame(), folder=folder)
 
 
 @pytest.mark.parametrize(
@@ -195,17 +196,17 @@ def test_a_difference_is_measured_in_standard_errors(tmp_path: Path) -> None:
     at = list(PAPER).index("n_nodes")
     largest = max(
         0.06 / (q * (1 - q) / 250) ** 0.5
-        for q in (2 * uniform.correctness(spec) - 1 for spec in PAPER["n_nodes"].points.values())
+        for q in (2 * uniform.correctness(TreeCycles(**point)) - 1 for point in PAPER["n_nodes"].points.values())
     )
     assert in_errors[at] == pytest.approx(largest, abs=0.06)
 
 
-def searches(folder: Path, *rows: tuple[str, str, int, float]) -> Results:
+def searches(folder: Path, *rows: tuple[str, str, int, float]) -> Evidence:
     columns = ["variant", "protocol", "outcomes", "optimism"]
     pd.DataFrame(rows, columns=columns).assign(method="cf2", complete=30).to_csv(
         folder / "hpo_summary.csv", index=False
     )
-    return Results(pd.DataFrame(), pd.DataFrame(), folder=folder)
+    return Evidence(pd.DataFrame(), pd.DataFrame(), folder=folder)
 
 
 @pytest.mark.parametrize(("outcomes", "expected"), [(1, "confirmed"), (2, "partly confirmed")])
