@@ -49,6 +49,7 @@ BUILDERS: dict[str, Builder] = {
 }
 FAMILIES: dict[str, Builder] = {"hpo_": searches.hpo, "ablation_": measurements.ablation}  # by how a name begins
 WITHOUT_RESULTS = ("table1", "datasets", "hyperparameters")  # said as the paper prints them where nothing is stored
+PART_OF_OTHERS = frozenset({"convergence_checks", "runtime_growth"})  # have no page of their own
 COMMANDS = {  # that compute a table, where they are not called like it
     "verdicts": "table1", "findings": "table1", "comparisons": "table1", "training": "table1",
     "convergence_checks": "convergence", "runtime_growth": "runtime", "hyperparameters": "hpo",
@@ -73,31 +74,32 @@ def sheets(name: str, results: Results, *, everything: bool = False) -> list[She
     return _builder(name)(results, everything=everything)
 
 
-def _written(name: str, results: Results, kind: str) -> list[Sheet]:
-    return [one for one in sheets(name, results, everything=True) if kind in one.formats]
+def _in(kind: str, built: Sequence[Sheet]) -> list[Sheet]:
+    return [one for one in built if kind in one.formats]
 
 
 def markdown(name: str, results: Results) -> str:
-    return sheet.markdown(_written(name, results, MARKDOWN))
+    return sheet.markdown(_in(MARKDOWN, sheets(name, results, everything=True)))
 
 
 def latex(name: str, results: Results) -> str:
     """Needs \\usepackage{booktabs}."""
-    return sheet.latex(_written(name, results, LATEX))
+    return sheet.latex(_in(LATEX, sheets(name, results, everything=True)))
 
 
 def html(name: str, results: Results) -> str:
     """A page of its own."""
-    return sheet.html(_written(name, results, HTML))
+    return sheet.html(_in(HTML, sheets(name, results, everything=True)))
 
 
 def write(results: Results, out: Path) -> Iterator[Path]:
     """Every stored table as a page of HTML, Markdown and LaTeX, and its sheets as CSV, into `out`/tables."""
     stored = {name for folder in results.folders for name in names(folder)}
-    for name in sorted({*stored, *WITHOUT_RESULTS}):
-        made = {"html": html(name, results), "md": markdown(name, results), "tex": latex(name, results)}
-        files = {f"{name}.{kind}": content for kind, content in made.items()}
-        files |= {f"{one.name}.csv": sheet.as_csv(one) for one in _written(name, results, CSV) if one.groups}
+    for name in sorted({*stored, *WITHOUT_RESULTS} - PART_OF_OTHERS):
+        built = sheets(name, results, everything=True)
+        files = {f"{one.name}.csv": sheet.as_csv(one) for one in _in(CSV, built) if one.groups}
+        files |= {f"{name}.html": sheet.html(_in(HTML, built)), f"{name}.md": sheet.markdown(_in(MARKDOWN, built))}
+        files |= {f"{name}.tex": sheet.latex(_in(LATEX, built))}
         for file, content in files.items():
             write_text(out / "tables" / file, content)
             yield out / "tables" / file
@@ -128,7 +130,7 @@ def show(name: str, folder: Path, *, everything: bool = False) -> None:
         raise UsageError(_not_there(name, folder))
     console, built = terminal(), sheets(name, results, everything=everything)
     with console.capture() as captured:
-        console.print(OnScreen([one for one in built if TERMINAL in one.formats]))
+        console.print(OnScreen(_in(TERMINAL, built)))
         console.print(f"From {', '.join(results.sources)}; nothing was computed.", style="dim")
     text = captured.get()
     if console.is_terminal and text.count("\n") >= console.height:

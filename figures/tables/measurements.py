@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pandas as pd
 
@@ -59,13 +60,14 @@ def ablation(results: Results, *, name: str, everything: bool) -> list[Sheet]:
     grid = ablations.GRIDS["released" if released else "paper"].get(vary)
     title = f"Varying the number of {grid.label} ({grid.title})" if grid else f"Varying {vary}"
     values = sorted(table["value"].unique())
-    shown = list(dict.fromkeys(table["metric"])) if everything else list(IN_SHORT)
+    points = {(p.metric, p.method, p.variant, p.value): p for p in table.itertuples()}
     sheets = []
-    for metric in shown:
-        own, groups = table[table["metric"] == metric], []
+    for metric in dict.fromkeys(table["metric"]) if everything else IN_SHORT:
+        groups, decimals = [], DECIMALS.get(metric, 3)
         for predicted in (False, True):
-            rows = own[(own["method"] == PREDICTION) == predicted]
-            lines = [_curve(rows, row, values, DECIMALS.get(metric, 3), errors=everything) for row in in_order(rows)]
+            rows = in_order(table[(table["metric"] == metric) & ((table["method"] == PREDICTION) == predicted)])
+            found = {row: [points.get((metric, *row, value)) for value in values] for row in rows}
+            lines = [cells(row_label(*row), *(_point(p, decimals, everything) for p in found[row])) for row in rows]
             groups += [Group("", lines)] if lines else []
         label = METRICS[metric].label if metric in METRICS else metric.replace("_", " ").replace("ged", "GED")
         sheets.append(Sheet(f"{name}-{metric}", label, ["Method", *map(str, values)], groups))
@@ -75,13 +77,12 @@ def ablation(results: Results, *, name: str, everything: bool) -> list[Sheet]:
     return [text(name, title, about), *sheets, *([text("more", "", "", notes)] if notes else [])]
 
 
-def _curve(rows: pd.DataFrame, row: tuple[str, str], values: list[int], decimals: int, *, errors: bool) -> list[Cell]:
-    own = rows[(rows["method"] == row[0]) & (rows["variant"] == row[1])].set_index("value")
-    means = [number(own["mean"].get(value), decimals) for value in values]
-    if errors:
-        spread = (own["se"].get(value) for value in values)
-        means = [f"{m} ±{number(se, decimals)}" if se and se == se else m for m, se in zip(means, spread, strict=True)]
-    return cells(row_label(*row), *means)
+def _point(point: Any, decimals: int, with_error: bool) -> str:
+    """A mean, with its standard error where that is asked for and known."""
+    if point is None:
+        return ABSENT
+    known = with_error and point.se and point.se == point.se
+    return number(point.mean, decimals) + (f" ±{number(point.se, decimals)}" if known else "")
 
 
 # -- Runtime ---------------------------------------------------------------------------------------------
@@ -206,34 +207,35 @@ def convergence(results: Results, *, everything: bool) -> list[Sheet]:
     if table is None or table.empty:
         none = "None of the stored methods trains a discriminator and a generator per class."
         return [text("convergence", "Convergence", none)]
-    groups = []
-    for dataset, own in table.groupby("dataset", sort=False):
-        lines = []
-        for (method, variant, name), rows in own.groupby(["method", "variant", "class_name"], sort=False):
-            counts = [_passed(rows[rows["check"] == check]) for check in CHECKS]
-            lines.append(cells(f"{row_label(method, variant)}: {name}", *counts))
-        groups.append(Group(tasks.label(str(dataset)), lines))
+    passed = _passed(table, [*CURVE, "class_name"])
+    groups: dict[str, list[list[Cell]]] = {}
+    for dataset, method, variant, name in dict.fromkeys(key[:-1] for key in passed):
+        counts = [passed.get((dataset, method, variant, name, check), "") for check in CHECKS]
+        groups.setdefault(dataset, []).append(cells(f"{row_label(method, variant)}: {name}", *counts))
     notes = [*_convergence_claims(table), *(f"Missing: {gap}." for gap in missing(results, "convergence"))]
     headings = ["Method and class", *CHECKS.values()]
-    return [Sheet("convergence", "Fits that pass, of all fits of a class", headings, groups, notes=notes)]
+    shown = [Group(tasks.label(dataset), lines) for dataset, lines in groups.items()]
+    return [Sheet("convergence", "Fits that pass, of all fits of a class", headings, shown, notes=notes)]
 
 
 def _convergence_claims(table: pd.DataFrame) -> Iterator[str]:
     """A sentence per claim: in how many of the fits, both classes counted, what it says is there."""
+    passed = _passed(table, CURVE)
     for claim, checks in CLAIMS.items():
         parts = []
-        for (dataset, method, variant), rows in table.groupby(CURVE, sort=False):
-            counts = ", ".join(_passed(rows[rows["check"] == check]) for check in checks)
+        for dataset, method, variant in dict.fromkeys(key[:-1] for key in passed):
+            counts = ", ".join(passed.get((dataset, method, variant, check), "") for check in checks)
             parts.append(f"{tasks.label(dataset)}, {row_label(method, variant)} {counts}")
         yield f"{claim} ({', '.join(CHECKS[check] for check in checks)}): {'; '.join(parts)}."
 
 
-def _passed(rows: pd.DataFrame) -> str:
-    """17/20, or why nothing can be counted."""
-    judged = rows[rows["passed"].isin(("yes", "no"))]
-    if rows.empty:
-        return ""
-    return f"{(judged['passed'] == 'yes').sum()}/{len(judged)}" if len(judged) else str(rows["passed"].iloc[0])
+def _passed(table: pd.DataFrame, by: list[str]) -> dict[tuple[str, ...], str]:
+    """For each of these groups and each check: 17/20, or why nothing can be counted."""
+    found: dict[tuple[str, ...], str] = {}
+    for key, rows in table.groupby([*by, "check"], sort=False)["passed"]:
+        judged = rows[rows.isin(("yes", "no"))]
+        found[key] = f"{(judged == 'yes').sum()}/{len(judged)}" if len(judged) else str(rows.iloc[0])
+    return found
 
 
 # -- Comparisons and training ----------------------------------------------------------------------------
