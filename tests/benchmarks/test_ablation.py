@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -11,12 +10,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import ablation, grids, uniform
-from benchmarks.ablation import COLUMNS, cells, chosen, curves
+from benchmarks.ablation import COLUMNS, Ablation, chosen, curves, plan
 from benchmarks.cli import main
-from benchmarks.options import AblationOptions
-from benchmarks.store import Store, csv_of
+from benchmarks.judging import uniform
+from benchmarks.registry import ablations, tasks
+from benchmarks.registry.ablations import PAPER, RELEASED
+from benchmarks.results.cell import canonical
+from benchmarks.results.files import csv_of
+from benchmarks.results.ledger import Store
+from benchmarks.running.experiment import Finished
+from benchmarks.running.options import AblationOptions
+from rsgg.data import TreeCycles
 from rsgg.errors import UsageError
+from rsgg.oracles import TreeCyclesOracle
 from rsgg.rsgg_ce.released import ReleasedRSGGCE
 
 # -- Grids ---------------------------------------------------------------------------------------------
@@ -24,37 +30,38 @@ from rsgg.rsgg_ce.released import ReleasedRSGGCE
 
 def test_the_grids_are_the_papers() -> None:
     """From the text of Section 5.1 and the released configurations."""
-    assert list(grids.PAPER["cycle_size"].points) == [3, 5, 8, 10, 12, 15, 18, 20, 23, 25, 28]
-    assert list(grids.PAPER["n_cycles"].points) == [2, 4, 8, 16, 24, 32]
-    assert list(grids.PAPER["n_nodes"].points) == [28, 32, 48, 64, 128, 256, 512]
-    assert list(grids.PAPER["n_instances"].points) == [100, 250, 500, 1000, 2000, 4000, 8000]
-    for size, spec in grids.PAPER["cycle_size"].points.items():
+    points = {vary: {v: TreeCycles(**options) for v, options in grid.points.items()} for vary, grid in PAPER.items()}
+    assert list(points["cycle_size"]) == [3, 5, 8, 10, 12, 15, 18, 20, 23, 25, 28]
+    assert list(points["n_cycles"]) == [2, 4, 8, 16, 24, 32]
+    assert list(points["n_nodes"]) == [28, 32, 48, 64, 128, 256, 512]
+    assert list(points["n_instances"]) == [100, 250, 500, 1000, 2000, 4000, 8000]
+    for size, spec in points["cycle_size"].items():
         assert (spec.n_nodes, spec.n_graphs, spec.n_cycles, spec.cycle_size) == (128, 500, 4, size)
-    for number, spec in grids.PAPER["n_cycles"].points.items():
+    for number, spec in points["n_cycles"].items():
         assert (spec.n_nodes, spec.n_graphs, spec.n_cycles, spec.cycle_size) == (128, 500, number, 3)
-    for n, spec in grids.PAPER["n_nodes"].points.items():
+    for n, spec in points["n_nodes"].items():
         assert (spec.n_nodes, spec.n_graphs, spec.n_cycles, spec.max_cycle_nodes) == (n, 500, None, 7)
-    for count, spec in grids.PAPER["n_instances"].points.items():
+    for count, spec in points["n_instances"].items():
         assert (spec.n_nodes, spec.n_graphs, spec.n_cycles, spec.max_cycle_nodes) == (28, count, None, 7)
 
 
 def test_the_released_files_differ_where_they_do() -> None:
-    released = grids.RELEASED
-    assert released["cycle_size"].points[8].cycle_size == 5 and released["cycle_size"].points[10].cycle_size == 10
-    assert list(released["n_cycles"].points)[-1] == 40
-    assert {(s.n_cycles, s.cycle_size) for s in released["n_instances"].points.values()} == {(4, 3)}
-    assert released["n_nodes"] is grids.PAPER["n_nodes"]
-    assert {cell.fold for cell in cells(AblationOptions(grid="released"))} == {0}, "fold 0 only"
-    assert {cell.fold for cell in cells(AblationOptions(grid="released", folds=["0-2"]))} == {0, 1, 2}
+    sizes = RELEASED["cycle_size"].points
+    assert sizes[8]["cycle_size"] == 5 and sizes[10]["cycle_size"] == 10
+    assert list(RELEASED["n_cycles"].points)[-1] == 40
+    assert {(p["n_cycles"], p["cycle_size"]) for p in RELEASED["n_instances"].points.values()} == {(4, 3)}
+    assert RELEASED["n_nodes"] is PAPER["n_nodes"]
+    assert {cell.fold for cell in plan(AblationOptions(grid="released"))} == {0}, "fold 0 only"
+    assert {cell.fold for cell in plan(AblationOptions(grid="released", folds=["0-2"]))} == {0, 1, 2}
 
 
 def test_the_cells_are_four_rows_and_their_controls_in_ten_folds() -> None:
-    every = cells(AblationOptions(vary=["cycle_size"]))
+    every = plan(AblationOptions(vary=["cycle_size"]))
     rows = {(cell.method.name, cell.method.variant) for cell in every}
     assert rows > {("rsgg-ce", "faithful"), ("rsgg-ce", "released"), ("cf2", "faithful"), ("cf2", "released")}
     assert len(every) == 11 * 10 * len(rows)
-    assert {cell.dataset.name for cell in every} == {grids.NAME}
-    both = cells(AblationOptions(vary=["cycle_size,n_cycles"]))
+    assert {cell.task.name for cell in every} == {ablations.TASK}
+    both = plan(AblationOptions(vary=["cycle_size,n_cycles"]))
     assert len(both) == (11 + 6 - 1) * 10 * len(rows), "four triangles lie on both grids and are computed once"
 
 
@@ -80,20 +87,20 @@ def test_the_closed_form_gives_the_known_numbers() -> None:
     """A triangle among 28 edges (.749, 7 nodes .967), and the curves that were found by simulation."""
     assert uniform.all_cut(1, 3, 28) == pytest.approx(0.749, abs=5e-4)
     assert uniform.all_cut(1, 7, 28) == pytest.approx(0.967, abs=5e-4)
-    by_size = [uniform.correctness(grids.PAPER["cycle_size"].points[s]) for s in (3, 5, 8, 10, 15, 28)]
+    by_size = [uniform.correctness(TreeCycles(**PAPER["cycle_size"].points[s])) for s in (3, 5, 8, 10, 15, 28)]
     assert by_size == pytest.approx([0.654, 0.828, 0.955, 0.985, 0.998, 1.0], abs=0.005)
-    by_number = [uniform.correctness(grids.PAPER["n_cycles"].points[k]) for k in (2, 4, 8, 16, 32)]
+    by_number = [uniform.correctness(TreeCycles(**PAPER["n_cycles"].points[k])) for k in (2, 4, 8, 16, 32)]
     assert by_number == pytest.approx([0.779, 0.654, 0.549, 0.504, 0.5], abs=0.005)
 
 
 def test_the_simulation_agrees_with_the_closed_form_and_with_the_released_sampler() -> None:
     """Three ways that share no code: exact sums, a union-find, and the explainer with equal probabilities."""
-    spec = replace(grids.BASE, n_nodes=40, n_cycles=2, cycle_size=4, n_graphs=600)
+    spec = TreeCycles(n_nodes=40, n_cycles=2, cycle_size=4, n_graphs=600)
     simulated = uniform.simulate(spec, 1500)
     assert abs(simulated.correctness - uniform.correctness(spec)) < 4 * simulated.correctness_se
-    data = spec.load().with_encoding("centralities")
-    explainer = ReleasedRSGGCE(generator="uniform").fit(data.graphs, data.oracle)
-    results = explainer.explain(data.graphs, data.oracle, seed=5)
+    data, oracle = spec.load().with_encoding("centralities"), TreeCyclesOracle()
+    explainer = ReleasedRSGGCE(generator="uniform").fit(data.graphs, oracle)
+    results = explainer.explain(data.graphs, oracle, seed=5)
     labels = data.labels.numpy()
     edits = np.array([len(result.edits) for result in results])
     found = np.array([result.found for result in results])
@@ -140,15 +147,21 @@ def test_a_small_ablation_is_run_as_typed(smoke: Path) -> None:
     assert set(predicted["variant"]) == {"closed form", "monte carlo"} and (predicted["value"].nunique() == 2)
 
 
+OPTIONS = AblationOptions(smoke=True, vary=["n_instances"], methods=["cf2,rsgg-ce:released,released-uniform"])
+
+
+def finished(folder: Path, options: AblationOptions) -> Finished:
+    return Finished(plan(options), Store(folder), folder, {})
+
+
 def test_curves_are_means_and_standard_errors_of_fold_means(smoke: Path) -> None:
     """By pandas, from the ledger."""
-    options = AblationOptions(smoke=True, vary=["n_instances"], methods=["cf2,rsgg-ce:released,released-uniform"])
-    expected = cells(options)
-    ledger = Store(smoke).ledger(expected)
-    (own,) = chosen(options)
-    table = curves(own, ledger, expected).set_index(["method", "variant", "value", "metric"])
-    of_value = {cell.key: value for cell in expected for value, spec in own.points.items() if cell.row[0] == spec}
-    rows = ledger[(ledger["method"] == "rsgg-ce") & (ledger["cell"].map(of_value) == 250)]
+    (own,), done = chosen(OPTIONS), finished(smoke, OPTIONS)
+    table = curves(own, done).set_index(["method", "variant", "value", "metric"])
+    point = canonical(dict(own.points[250]))
+    keys = {cell.key for cell in done.cells if canonical(dict(cell.task.options)) == point}
+    ledger = done.ledger
+    rows = ledger[(ledger["method"] == "rsgg-ce") & ledger["cell"].isin(keys)]
     correct = (rows["predicted"] != rows["predicted_cf"]).groupby(rows["fold"]).mean()
     line = table.loc["rsgg-ce", "released", 250, "correctness"]
     assert line["mean"] == pytest.approx(correct.mean()) and line["se"] == pytest.approx(correct.sem())
@@ -159,23 +172,30 @@ def test_curves_are_means_and_standard_errors_of_fold_means(smoke: Path) -> None
 
 def test_a_single_fold_has_no_standard_error(smoke: Path) -> None:
     options = AblationOptions(smoke=True, vary=["n_instances"], methods=["cf2:released"], folds=["1"])
-    expected = cells(options)
-    table = curves(chosen(options)[0], Store(smoke).ledger(expected), expected)
+    table = curves(chosen(options)[0], finished(smoke, options))
     own = table[table["method"] == "cf2"]
     assert len(own) and own["se"].isna().all() and set(own["folds"]) == {1}
 
 
-def test_what_is_missing_is_said_and_the_rest_is_drawn(smoke: Path, tmp_path: Path) -> None:
+def test_what_is_missing_is_said_and_the_rest_is_drawn(smoke: Path) -> None:
     options = AblationOptions(smoke=True, vary=["n_instances"], methods=["cf2:released,meg:released"])
-    expected = cells(options)
-    shown = ablation.render(Store(smoke).ledger(expected), expected, tmp_path, options=options)
-    assert any("meg (released)" in str(part) and "Missing" in str(part) for part in shown.renderables)
-    table = pd.read_csv(tmp_path / "ablation_n_instances.csv")
-    assert set(table["method"]) == {"cf2", "uniform-sampler"}
+    done = finished(smoke, options)
+    assert [gap.partition(":")[0] for gap in done.missing] == ["Tree-Cycles, ablations, MEG, as released"]
+    assert done.about()["missing"] == done.missing and done.about()["cells"] == 4
+    assert set(curves(chosen(options)[0], done)["method"]) == {"cf2", "uniform-sampler"}
 
 
-def test_rendering_twice_gives_the_same_bytes(smoke: Path, tmp_path: Path) -> None:
-    options = AblationOptions(smoke=True, vary=["n_instances"], methods=["cf2,rsgg-ce:released,released-uniform"])
-    expected = cells(options)
-    table = curves(chosen(options)[0], Store(smoke).ledger(expected), expected)
+def test_rendering_twice_gives_the_same_bytes(smoke: Path) -> None:
+    table = curves(chosen(OPTIONS)[0], finished(smoke, OPTIONS))
     assert csv_of(table) == (smoke / "ablation_n_instances.csv").read_text()
+
+
+def test_the_released_grid_has_a_file_of_its_own() -> None:
+    assert Ablation().shown(AblationOptions(vary=["n_nodes"])) == ("ablation_n_nodes",)
+    assert Ablation().shown(AblationOptions(vary=["n_nodes"], grid="released")) == ("ablation_n_nodes_released",)
+
+
+def test_the_point_with_the_usual_data_is_the_task_itself() -> None:
+    """28 nodes and 500 graphs are the defaults: what lies on two grids has one address."""
+    assert PAPER["n_nodes"].points[28] == {} == PAPER["n_instances"].points[500]
+    assert tasks.task(ablations.TASK).varied({}).definition() == {"name": ablations.TASK}

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import math
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from rich.console import Console
 
-from benchmarks import cli, convergence
-from benchmarks.convergence import checks, curves, drift_at_the_end, trend
-from benchmarks.options import RESULTS, RunOptions
-from benchmarks.store import Store
+from benchmarks import cli
+from benchmarks.convergence import COLUMNS, Convergence, checks, curves, drift_at_the_end, trend
+from benchmarks.results.files import REFERENCE
+from benchmarks.results.ledger import Store
+from benchmarks.running.experiment import Finished
+from benchmarks.running.options import RunOptions
 
 EDGES = pd.Series({"tree-cycles": 28.0, "asd": 655.0})
 SAMPLES = {"flip_rate": 0.9, "edits": 2.0, "diversity": 1.0, "score_spread": 0.2}
@@ -112,25 +111,10 @@ def test_a_curve_is_thinned_to_means_over_windows():
     assert first["high"] - first["mean"] == pytest.approx(4.302653 * 10 / math.sqrt(3)), "t of two degrees of freedom"
 
 
-def rendered(history: pd.DataFrame, out: Path) -> str:
-    expected = convergence.cells(RunOptions(folds=["0"], datasets=["tree-cycles"]))
-    ledger = pd.DataFrame({"cell": [cell.key for cell in expected], "dataset": "tree-cycles", "n_edges": 28})
-    shown = convergence.render(ledger, expected, out, store=SimpleNamespace(history=lambda cells: history))  # type: ignore[arg-type]
-    console = Console(file=io.StringIO(), width=400)
-    console.print(shown)
-    return console.file.getvalue()  # type: ignore[attr-defined]
-
-
-def test_the_papers_claims_are_counted(tmp_path: Path):
-    said = rendered(pd.concat([fit(0), fit(0, 1), fit(1, diversity=0.0), fit(1, 1)]), tmp_path)
-    assert "tree-cycles, rsgg-ce (faithful) 4/4, 4/4, 3/4, 4/4." in said
-    assert "decreases monotonically …” (𝔻 decreases, 𝔾 decreases): tree-cycles, rsgg-ce (faithful) 4/4, 4/4." in said
-    assert len(pd.read_csv(tmp_path / "convergence_checks.csv")) == 4 * 12
-
-
-def test_without_curves_that_is_said(tmp_path: Path):
-    assert "None of these methods trains" in rendered(pd.DataFrame({"epoch": [0], "loss": [1.0]}), tmp_path)
-    assert pd.read_csv(tmp_path / "convergence.csv").empty
+def test_without_curves_the_tables_are_empty():
+    other = pd.DataFrame({"epoch": [0], "loss": [1.0]})
+    assert curves(other).empty and checks(other, EDGES).empty
+    assert list(curves(pd.DataFrame()).columns) == list(COLUMNS)
 
 
 def test_curves_are_of_replicate_0_only(capsys: pytest.CaptureFixture[str]):
@@ -142,9 +126,8 @@ def test_curves_are_of_replicate_0_only(capsys: pytest.CaptureFixture[str]):
 
 
 def test_the_reference_has_ten_seeds_of_every_curve_and_its_collapses_are_those_of_table_1(tmp_path: Path):
-    store = Store(RESULTS / "reference")
-    expected = convergence.cells(RunOptions())
-    convergence.render(store.ledger(expected), expected, tmp_path, store=store)
+    options = RunOptions()
+    Convergence().write(Finished(Convergence().plan(options), Store(REFERENCE), tmp_path, {}), options)
     table = pd.read_csv(tmp_path / "convergence.csv")
     assert set(table["seeds"]) == {10}
     per_curve = table.groupby(["dataset", "variant", "class", "metric"]).size()
@@ -153,7 +136,7 @@ def test_the_reference_has_ten_seeds_of_every_curve_and_its_collapses_are_those_
     assert len(found) == 2 * 3 * 2 * 10 * 12
     signs = found[found["check"].isin(["flips", "diversity", "edits"])]
     whole = signs.groupby(["dataset", "variant", "fold", "class"])["passed"].agg(lambda passed: (passed == "yes").all())
-    stored = pd.read_csv(RESULTS / "reference" / "training.csv")
+    stored = pd.read_csv(REFERENCE / "training.csv")
     stored = stored[(stored["method"] == "rsgg-ce") & stored["dataset"].isin(["tree-cycles", "asd"])]
     stored = stored.set_index(["dataset", "variant", "fold", "class"])["collapsed"]
     pd.testing.assert_series_equal(
