@@ -288,7 +288,8 @@ def _named(asked: str) -> list[Row]:
     name, _, variant = asked.partition(":")
     variants = [method for method in METHODS if method.name == name]
     if not variants:
-        from_outside = _join(asked)
+        is_row = variant in {method.variant for method in METHODS}  # cf3:released is a mistyped row, no module cf3
+        from_outside = None if is_row else _join(asked)
         if from_outside is None:
             raise typed.unknown("method", name, list(dict.fromkeys(method.name for method in METHODS)))
         return [from_outside.row]
