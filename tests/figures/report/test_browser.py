@@ -18,8 +18,10 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from benchmarks.results.files import REFERENCE
+from benchmarks.results.reader import Results
 from figures import report
-from figures.results import REFERENCE, Results
+from figures.report.page import LIMIT
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 from selenium.webdriver.chrome.service import Service  # noqa: E402
@@ -111,7 +113,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     written = folder / "out" / "index.html"
     written.parent.mkdir()
     written.write_text(report.build(Results((folder,))), encoding="utf-8")
-    assert written.stat().st_size < report.LIMIT
+    assert written.stat().st_size < LIMIT
     return written
 
 

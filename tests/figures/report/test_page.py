@@ -14,9 +14,11 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks import cli
-from figures import explorer, report
-from figures.results import REFERENCE, Results
+from benchmarks.results.files import REFERENCE
+from benchmarks.results.reader import Results
+from figures import report
+from figures.report import explorer, page
+from rsgg.errors import UsageError
 
 # -- The explorer's data -----------------------------------------------------------------------------------------------
 
@@ -169,12 +171,12 @@ def little(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_page_says_what_is_there_and_what_is_not(little: Path) -> None:
-    page = report.build(Results((little,)))
-    text = " ".join(re.sub(r"<[^>]+>", "", page).split())
+    built = report.build(Results((little,)))
+    text = " ".join(re.sub(r"<[^>]+>", "", built).split())
     assert "Of the 3 numbers that Table 1 of" in text and "2 lie inside our 95 % prediction intervals" in text
     assert "Findings of a close reading: confirmed 1." in text and "a &amp; b" in text
     assert "The graphs of ASD are not stored" in text and "No claims are stored; ./reproduce.sh claims" in text
-    assert "No search is stored" in text and "No manifest is stored" in text and "Not drawn yet: " in text
+    assert "not searched yet" in text and "No manifest is stored" in text and "Not drawn yet: " in text
     table = pd.read_csv(little / "table1.csv").set_index(["variant", "metric"])["mean"]
     numbers = [
         f"{table[variant, metric]:.3f}" for variant in ("released", "faithful") for metric in ("correctness", "ged")
@@ -188,12 +190,12 @@ def test_the_page_says_what_is_there_and_what_is_not(little: Path) -> None:
 
 
 def test_the_page_loads_nothing_and_trusts_no_text(little: Path) -> None:
-    page = report.build(Results((little,)))
-    assert "<script>alert(1)" not in page and "&lt;script&gt;alert(1)" in page
-    addresses = re.findall(r"(?:src|href)=[\"']?([^\"'\s>]+)", page)
+    built = report.build(Results((little,)))
+    assert "<script>alert(1)" not in built and "&lt;script&gt;alert(1)" in built
+    addresses = re.findall(r"(?:src|href)=[\"']?([^\"'\s>]+)", built)
     assert addresses and all(address.startswith(("#", "data:")) for address in addresses)
-    assert "default-src 'none'" in page
-    for part in report.PARTS.glob("*.js"):
+    assert "default-src 'none'" in built
+    for part in page.PARTS.glob("*.js"):
         assert "</script" not in part.read_text(encoding="utf-8")
 
 
@@ -208,19 +210,69 @@ def test_figures_stand_with_their_caption_command_and_gaps(little: Path, tmp_pat
              "sources": ["a/b.csv", "a/c.parquet", "a/d.parquet"], "missing": ["MEG was not run."]}  # fmt: skip
     entries = [{"name": "budget", **about}, {"name": "gone", **about}]
     (folder / "figures" / "figures.json").write_text(json.dumps(entries))
-    page = report.build(Results((folder,)))
-    assert page.count("<figure ") == 1 and 'width="40" height="30"' in page
-    assert "Figure 9." in page and "A red picture." in page and "Missing: MEG was not run." in page
-    assert "a/b.csv, a (2 files)" in page
-    assert "No verdicts are stored" in page
-    assert not re.search(r"Not drawn yet: [^<]*budget", page)
+    built = report.build(Results((folder,)))
+    assert built.count("<figure ") == 1 and 'width="40" height="30"' in built
+    assert "Figure 9." in built and "A red picture." in built and "Missing: MEG was not run." in built
+    assert "a/b.csv, a (2 files)" in built
+    assert "No verdicts are stored" in built
+    assert not re.search(r"Not drawn yet: [^<]*budget", built)
 
 
-def test_the_command_writes_one_file_or_says_what_is_missing(
-    little: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main(["report", "--results", str(little), "--out", str(tmp_path / "out")]) == 0
-    assert "one file that opens in any browser." in capsys.readouterr().out
+def test_one_file_is_written_or_a_sentence_says_what_is_missing(little: Path, tmp_path: Path) -> None:
+    said = report.run(little, tmp_path / "out", False)
+    assert "one file that opens in any browser." in said
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["index.html"]
-    assert cli.main(["report", "--results", str(tmp_path / "nothing")]) == 2
-    assert "holds no table1.csv; ./reproduce.sh table1 computes it" in capsys.readouterr().err
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match=r"holds no table1.csv; \./reproduce.sh table1 computes it"):
+        report.run(tmp_path / "empty", None, False)
+    with pytest.raises(UsageError, match="no folder of results"):
+        report.run(tmp_path / "nowhere", None, False)
+
+
+# -- What the project did not come with --------------------------------------------------------------------------------
+
+
+def test_graphs_of_several_sizes_and_unknown_rows_are_packed() -> None:
+    """A user's data set: graphs of 3 and 5 nodes, a row and a data set that the registry does not know."""
+    triangle, path = 1 - np.eye(3, dtype=np.uint8), np.diag(np.ones(4, dtype=np.uint8), 1)
+    inputs = {0: triangle.astype(np.uint8), 1: path + path.T}
+    about = pd.DataFrame({"fold": [0, 0], "label": [0, 2], "predicted": [0, 2], "optimum": [1.0, 1.0]}, index=[0, 1])
+    answers = pd.DataFrame(
+        {"found": [True, True], "predicted_cf": [1, 0], "ged": [1.0, 1.0], "calls": [2, 2], "fit_calls": [0, 0],
+         "seconds": [0.1, 0.1], "reason": ["", ""], "edits": [np.array([5]), np.array([9])]}, index=[0, 1],
+    )  # fmt: skip
+    trace = {"method": "mine", "variant": "own", "instance": 0, "calls": 2, "found": True, "scores": [7, 8, 9],
+             "removed": [5], "checked": []}  # fmt: skip
+    given = explorer.Ledgers("my-data", inputs, about, {("mine", "own"): answers}, (), pd.DataFrame([trace]))
+    reader = Reader(explorer.pack(given))
+    assert reader.header["nodes"] == [3, 5] and reader.header["n"] == 5 and not reader.header["one_layout"]
+    assert reader.header["classes"] == ["class 0", "class 1", "class 2"]
+    assert reader.header["rows"][0]["label"] == "mine (own)"
+    reader.take(2 * 2 * 5)
+    assert reader.sorted() == {(0, 1), (0, 2), (1, 2)} and reader.sorted() == {(0, 1), (1, 2), (2, 3), (3, 4)}
+    assert reader.sorted() == {(1, 2)} and reader.sorted() == {(1, 4)}, "5 = 1·3 + 2, 9 = 1·5 + 4"
+    scores = dict(zip([pair for pair in reader.pairs if pair[0] != pair[1]], reader.take(10), strict=True))
+    assert scores[0, 1] == 7 and scores[0, 2] == 8 and scores[1, 2] == 9 and sum(scores.values()) == 24
+    assert reader.sorted() == {(1, 2)} and reader.list() == [] and reader.at == len(reader.packed)
+
+
+def test_rows_and_data_sets_of_users_are_in_the_page(little: Path, tmp_path: Path) -> None:
+    """Beside the reference too: their rows are added to its tables."""
+    table = pd.read_csv(little / "table1.csv")
+    mine = table[table["variant"] == "faithful"].assign(method="mine", variant="own", paper="", verdict="", reason="")
+    both = pd.concat([mine, mine.assign(dataset="my-data")])
+    both.to_csv(tmp_path / "table1.csv", index=False)
+    results = Results((little,), beside=tmp_path)
+    built = report.build(results)
+    assert 'id="table-my-data"' in built and built.count('data-method="mine" data-variant="own"') == 4
+    assert '<button type="button" aria-pressed="true" data-variant="own">' in built
+    assert explorer.datasets(results) == ["tree-cycles", "asd", "my-data"]
+    assert ("mine", "own") in explorer.rows_of(results, "my-data") and "mine:own" in explorer.shown_first(results)
+    assert ("meg", "released") not in explorer.rows_of(results, "asd"), "it is not defined there"
+
+
+def test_settings_are_what_the_registry_declares() -> None:
+    sheet = page.settings(["tree-cycles", "asd"])
+    rows = {(row[0].text, row[1].text): [cell.text for cell in row[2:]] for row in sheet.rows}
+    assert rows["CF²", "strength"] == ["20", "–"] and rows["RSGG-CE", "identities"] == ["–", "yes"]
+    assert rows["RSGG-CE, λ > 0", "minimality"] == ["0.005", "0.001"]
