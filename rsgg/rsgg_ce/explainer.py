@@ -337,12 +337,14 @@ class _Sampling:
 
     def check_once(self) -> None:
         """The check after an unguarded group, as the text of Section 4 has it."""
-        rows = np.array([row for row in self.open.nonzero()[0].tolist() if self._may_ask(row)], dtype=np.int64)
+        rows = self.open.nonzero()[0]
+        if self.oracle.limited:
+            rows = rows[[self._may_ask(row) for row in rows.tolist()]]
         if len(rows):
             self._ask(rows, self.current[rows])
 
     def _may_ask(self, row: int) -> bool:
-        return bool(self.open[row]) and not self.oracle.exhausted(self.first_owner + row)
+        return bool(self.open[row]) and not (self.oracle.limited and self.oracle.exhausted(self.first_owner + row))
 
     def check_each(self, draws: Draws, iterations: int, *, skip_unchanged: bool) -> None:
         """Lines 6-9 for a guarded group: at most `iterations` checks, asked in blocks that grow fourfold."""
