@@ -17,6 +17,7 @@ import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from rich import box
 from rich.cells import cell_len
@@ -95,11 +96,11 @@ class Sheet:
     listed: bool = False
     formats: Sequence[str] = FORMATS
 
-    @property
+    @cached_property
     def rows(self) -> list[Row]:
         return [row for group in self.groups for row in group.rows]
 
-    @property
+    @cached_property
     def words(self) -> list[bool]:
         """Which columns hold words, and begin at the left; the others hold numbers. What names a row is words."""
         columns = [[row[i].text for row in self.rows if row[i].text] for i in range(len(self.headings))]
@@ -134,7 +135,7 @@ STYLES = {"best": "bold", "main": "bold", "second": "underline", "printed": "dim
 def terminal() -> Console:
     """Standard output: a terminal as it is; a file gets lines wide enough for a table."""
     known = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return Console(highlight=False) if known else Console(highlight=False, width=FILE_WIDTH)
+    return Console(width=None if known else FILE_WIDTH, highlight=False, markup=False, emoji=False)
 
 
 def on_terminal(sheets: Sequence[Sheet], width: int) -> Printed:
@@ -214,7 +215,8 @@ def _widened(columns: dict[int, int], whole: Sequence[int], width: int, gap: int
 def _table(sheet: Sheet, columns: dict[int, int], gap: int) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, gap - 1, 0, 0), show_edge=False, pad_edge=False)
     for i, width in columns.items():
-        table.add_column(sheet.headings[i], width=width, justify="left" if sheet.words[i] else "right", overflow="fold")
+        heading, side = Text(sheet.headings[i]), "left" if sheet.words[i] else "right"
+        table.add_column(heading, width=width, justify=side, overflow="fold")  # type: ignore[arg-type]
     for group in sheet.groups:
         if group.heading:
             table.add_row(Text(group.heading, style="italic"), *[""] * (len(columns) - 1))
