@@ -12,6 +12,7 @@ marks, and no model is loaded.
 
 from __future__ import annotations
 
+import os
 import pydoc
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -131,9 +132,10 @@ def show(name: str, folder: Path, *, everything: bool = False) -> None:
     console, built = terminal(), sheets(name, results, everything=everything)
     with console.capture() as captured:
         console.print(OnScreen(_in(TERMINAL, built)))
-        console.print(f"From {', '.join(results.sources)}; nothing was computed.", style="dim")
+        console.print(f"From {', '.join(results.sources)}.", style="dim")
     text = captured.get()
     if console.is_terminal and text.count("\n") >= console.height:
+        os.environ.setdefault("LESS", "RFX")  # with colours; what was read stays on the screen
         pydoc.pager(text)
     else:
         sys.stdout.write(text)

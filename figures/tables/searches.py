@@ -7,6 +7,7 @@ import pandas as pd
 from benchmarks.registry import methods, tasks
 from benchmarks.results.paper import of_paper
 from benchmarks.results.reader import Results
+from benchmarks.results.searches import STUDY
 from figures.tables.numbers import cells, number
 from figures.tables.sheet import Cell, Group, Sheet, text
 
@@ -24,7 +25,6 @@ COLUMNS = {
     "paper_protocol": "Ours, paper's protocol", "importance": "Importance", "note": "Note",
 }  # fmt: skip
 NOT_SEARCHED = "not searched yet"
-STUDY = ("method", "variant", "dataset", "protocol", "space", "outer_fold")  # what tells studies apart
 COUNTS = ("trials", "complete", "pruned", "failed", "outcomes")
 
 
@@ -115,7 +115,7 @@ def hpo(results: Results, *, name: str, everything: bool) -> list[Sheet]:
     table = results.table(name, as_text=True)
     assert table is not None, f"{name}.csv is stored"
     sheets = []
-    for key, rows in table.groupby(list(STUDY), sort=False):
+    for key, rows in table.groupby(STUDY, sort=False):
         study = dict(zip(STUDY, key, strict=True))
         values = [c for c in rows.columns if c not in (*STUDY, *TRIAL, *LAST) and (rows[c] != "").any()]
         columns = {**TRIAL, **{c: c.replace("_", " ") for c in values}, **(LAST if everything else {})}
