@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import groupby
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 
@@ -46,36 +44,26 @@ def draw(results: Results) -> list[Drawn]:
 def _ablation(results: Results, grid: Grid) -> Drawn:
     name = f"ablation_{grid.vary}"
     table, missing = figure.table_of(results, name, COLUMNS, f"ablation --vary {grid.vary}")
-    path = results.path(name)
-    ged = "ged_per_node" if grid.vary == "n_nodes" else "ged"
-    drawing, axes = plt.subplot_mosaic(
-        [["a", "b"], ["c", "d"], ["legend", "legend"]], figsize=(style.COLUMN, 4.6), height_ratios=(1, 1, 0.5)
-    )
-    place = f"Figure: {grid.label} varied"
-    style.legend_panel(axes["legend"], ())
-    if path is None:
-        for panel in "abcd":
-            style.say(axes[panel], "not computed yet")
-        return Drawn(name, drawing, _about(grid), place, tuple(missing))
+    ged, label = ("ged_per_node", "GED / n") if grid.vary == "n_nodes" else ("ged", "GED")
+    drawing, axes = style.column(["ab", "cd"], 4.6, 0.5)
     own = [row for row in figure.own_rows(table) if row[0] != PREDICTION]
-    for panels, rows in (("ab", (*METHODS, *own)), ("cd", (*OF_PAPER, *OF_RELEASED))):
+    for panels, rows in (("ab", [*METHODS, *own]), ("cd", [*OF_PAPER, *OF_RELEASED])):
         for panel, metric in zip(panels, (ged, "correctness"), strict=True):
             _panel(axes[panel], table, grid, metric, rows)
-    for panel, title in zip("abcd", _titles(ged), strict=True):
-        axes[panel].set_title(title, fontsize=7, loc="left")
-        if panel in "cd":
-            axes[panel].set_xlabel(grid.label, fontsize=7)
+    above = {"a": "", "b": "", "c": "Does the generator matter?\n", "d": ""}  # stands above both lower panels
+    for panel, words in above.items():
+        what = f"{label} ↓, log scale" if panel in "ac" else "Correctness ↑"
+        style.panel_title(axes[panel], f"{words}({panel}) {what}")
+    axes["c"].set_xlabel(grid.label)
+    axes["d"].set_xlabel(grid.label)
     handles = style.drawn_in((axes["a"], axes["d"]))
-    style.legend_panel(axes["legend"], handles, ncols=2, columnspacing=0.8, handlelength=2)
-    figure.small_print(drawing, f"Tree-Cycles, {grid.title}; bars: standard errors.", [path])
-    caption = " ".join([_about(grid), *seen(table, ged)])
-    return Drawn(name, drawing, caption, place, tuple(gaps(table, list(grid.points))), (shown(path),))
-
-
-def _titles(ged: str) -> tuple[str, str, str, str]:
-    name = "GED / n" if ged == "ged_per_node" else "GED"
-    question = "Does the generator matter?"  # stands above both lower panels
-    return f"(a) {name} ↓, log scale", "(b) Correctness ↑", f"{question}\n(c) {name} ↓, log scale", "(d) Correctness ↑"
+    style.legend_panel(axes["legend"], handles, ncols=2, columnspacing=0.5, handlelength=1.8)
+    path = results.path(name)
+    figure.small_print(drawing, f"Tree-Cycles, {grid.title}; bars: standard errors.", path)
+    words = figure.caption(_about(grid), *seen(table, ged, label))
+    sources = (shown(path),) if path else ()
+    missing = missing or gaps(table, list(grid.points))
+    return Drawn(name, drawing, words, f"Figure: {grid.label} varied", tuple(missing), sources)
 
 
 # -- Panels --------------------------------------------------------------------------------------------------------
@@ -83,11 +71,12 @@ def _titles(ged: str) -> tuple[str, str, str, str]:
 
 def of(table: pd.DataFrame, row: Row, metric: str) -> pd.DataFrame:
     """The curve of a row: the lines of one metric by value."""
-    own = table[(table["method"] == row[0]) & (table["variant"] == row[1]) & (table["metric"] == metric)]
-    return own.sort_values("value").set_index("value")
+    return figure.only(table, row, metric=metric).sort_values("value").set_index("value")
 
 
 def _panel(axis: Axes, table: pd.DataFrame, grid: Grid, metric: str, rows: Sequence[Row]) -> None:
+    if table.empty:
+        return style.say(axis, "not computed yet")
     _prediction(axis, table, metric)
     for row in rows:
         line = of(table, row, metric)
@@ -95,7 +84,6 @@ def _panel(axis: Axes, table: pd.DataFrame, grid: Grid, metric: str, rows: Seque
             look = style.curve(row) | ({"linewidth": 0.6, "markersize": 4} if row[1] == "control" else {})
             axis.errorbar(line.index, line["mean"], yerr=line["se"], elinewidth=0.6, capsize=1.2, **look)
     style.value_ticks(axis, sorted({*grid.points, *table["value"]}))
-    axis.tick_params(labelsize=6, which="both")
     if metric == "correctness":
         axis.set_ylim(-0.03, 1.05)
     else:
@@ -142,31 +130,28 @@ def _about(grid: Grid) -> str:
     )
 
 
-def seen(table: pd.DataFrame, ged: str) -> list[str]:
+def seen(table: pd.DataFrame, ged: str, label: str) -> list[str]:
     """What the curves show, in sentences made from their numbers."""
     said = []
     for row in METHODS:
-        correct, cost = of(table, row, "correctness")["mean"], of(table, row, ged)["mean"]
+        correct, cost = (of(table, row, metric)["mean"] for metric in ("correctness", ged))
         if len(correct) > 1 and len(cost) > 1:
-            name = "GED / n" if ged == "ged_per_node" else "GED"
             said.append(
                 f"{style.look(row).label}: from {correct.index[0]} to {correct.index[-1]}, Correctness goes from "
-                f"{correct.iloc[0]:.2f} to {correct.iloc[-1]:.2f} and {name} from {cost.iloc[0]:.3g} to "
+                f"{correct.iloc[0]:.2f} to {correct.iloc[-1]:.2f} and {label} from {cost.iloc[0]:.3g} to "
                 f"{cost.iloc[-1]:.3g}."
             )
-    predicted = of(table, (PREDICTION, "closed form"), "correctness")["mean"]
-    released = of(table, ("rsgg-ce", "released"), "correctness")["mean"]
-    off = (released - predicted).abs().dropna()
+    predicted, released, trained, untrained = (
+        of(table, row, "correctness")["mean"] for row in ((PREDICTION, "closed form"), OF_RELEASED[0], *OF_PAPER[:2])
+    )
+    off, gain = (released - predicted).abs().dropna(), (trained - untrained).dropna()
     if len(off):
+        follows = off.max() <= 0.1 and len(off) >= 3  # fewer points are no trend
+        how, trend = ("at most", ": the trend is the sampler's") if follows else ("up to", "")
         said.append(
-            f"As released, RSGG-CE's Correctness is at most {off.max():.2f} away from what its sampler scores without "
-            "any generator: the trend is the sampler's."
-            if off.max() <= 0.1 and len(off) >= 3  # fewer points are no trend
-            else f"As released, RSGG-CE's Correctness is up to {off.max():.2f} away from what its sampler scores "
-            "without any generator."
+            f"As released, RSGG-CE's Correctness is {how} {off.max():.2f} away from what its sampler scores without "
+            f"any generator{trend}."
         )
-    trained, untrained = (of(table, row, "correctness")["mean"] for row in OF_PAPER[:2])
-    gain = (trained - untrained).dropna()
     if len(gain):
         least, most = f"{gain.min():+.2f}", f"{gain.max():+.2f}"
         span = least if least == most else f"between {least} and {most}"
@@ -175,25 +160,18 @@ def seen(table: pd.DataFrame, ged: str) -> list[str]:
 
 
 def gaps(table: pd.DataFrame, values: Sequence[int]) -> list[str]:
-    """What the curves lack: points of the grid, and folds."""
-    absent = {row: [v for v in values if v not in of(table, row, "correctness").index] for row in ROWS}
-    said = [f"{_listed(rows)} at {', '.join(map(str, missing))}" for missing, rows in _alike(absent)]
+    """What the curves lack: points of the grid, rows that lack the same ones together, and folds."""
+    lacking: dict[str, list[str]] = {}
+    for row in ROWS:
+        absent = [str(value) for value in values if value not in of(table, row, "correctness").index]
+        lacking.setdefault(", ".join(absent), []).append(style.look(row).label)
+    said = [
+        f"{'all curves' if len(labels) == len(ROWS) else ' / '.join(labels)} at {absent}"
+        for absent, labels in lacking.items()
+        if absent
+    ]
     few = table[(table["folds"] < FOLDS) & (table["method"] != PREDICTION) & (table["metric"] == "correctness")]
     return said + ([f"folds: fewer than ten at {len(few)} of {len(ROWS) * len(values)} points"] if len(few) else [])
-
-
-def _alike(absent: dict[Row, list[int]]) -> list[tuple[list[int], list[Row]]]:
-    """Rows that lack the same values, together; none that lack nothing."""
-    ordered = sorted((pair for pair in absent.items() if pair[1]), key=lambda pair: pair[1])
-    return [(values, [row for row, _ in rows]) for values, rows in groupby(ordered, key=lambda pair: pair[1])]
-
-
-def _listed(rows: Sequence[Row]) -> str:
-    others = [row for row in ROWS if row not in rows]
-    listed = " / ".join(style.look(row).label for row in (rows if len(rows) <= len(others) else others))
-    if len(rows) <= len(others):
-        return listed
-    return f"all but {listed}" if others else "all curves"
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ def draw(results: Results) -> list[Drawn]:
     drawn.append(Drawn("convergence_samples", _samples(curves, checks, tasks), words, "", (*absent, *gaps)))
     for one in drawn:
         line = "Means over seeds, shaded ± one standard deviation."
-        figure.small_print(one.figure, line, [results.path("convergence")])
+        figure.small_print(one.figure, line, results.path("convergence"))
     return drawn
 
 
@@ -88,28 +88,23 @@ def draw(results: Results) -> list[Drawn]:
 
 def of(curves: pd.DataFrame, dataset: str, variant: str, c: int, metric: str) -> pd.DataFrame:
     """One curve: mean and, as `deviation`, the standard deviation between seeds, by epoch."""
-    whose = (curves["dataset"] == dataset) & (curves["variant"] == variant) & (curves["class"] == c)
-    own = curves[whose & (curves["metric"] == metric)].sort_values("epoch")
+    own = figure.only(curves, dataset=dataset, variant=variant, metric=metric, **{"class": c}).sort_values("epoch")
     return own.assign(deviation=(own["se"].astype(float) * np.sqrt(own["seeds"].astype(float))).fillna(0.0))
 
 
 def _losses(curves: pd.DataFrame, task: TaskEntry) -> Figure:
-    drawing, axes = plt.subplot_mosaic(
-        [["a", "b"], ["c", "d"], ["legend", "legend"]], figsize=(style.COLUMN, 3.8), height_ratios=(1, 1, 0.12)
-    )
-    for i, (variant, how) in enumerate(VARIANTS.items()):
-        for c in (0, 1):
-            panel = "abcd"[2 * i + c]
+    drawing, axes = style.column(["ab", "cd"], 3.8, 0.12)
+    for pair, (variant, how) in zip(("ab", "cd"), VARIANTS.items(), strict=True):
+        for c, panel in enumerate(pair):
             axis = axes[panel]
             for metric, (label, colour, line) in LOSSES.items():
                 _curve(axis, of(curves, task.name, variant, c, metric), colour, line, label)
             axis.axhline(COIN, color="black", ls=":", lw=0.8)
             _scale(axis)
-            axis.set_title(f"({panel}) {task.class_name(c)}", fontsize=7, loc="left")
-            axis.tick_params(labelsize=6, labelleft=c == 0)
-        axes["ac"[i]].set_ylabel(f"loss, {how}", fontsize=6)
-    for panel in "cd":
-        axes[panel].set_xlabel("epoch", fontsize=7)
+            style.panel_title(axis, f"({panel}) {task.class_name(c)}")
+            axis.set_xlabel("epoch" if panel in "cd" else "")
+            axis.tick_params(labelleft=c == 0)
+        axes[pair[0]].set_ylabel(f"loss, {how}")
     handles = [style.handle(*loss) for loss in LOSSES.values()]
     style.legend_panel(axes["legend"], [*handles, style.handle("ln 2, a coin", "black", ":", lw=0.8)], ncols=3)
     return drawing
@@ -144,7 +139,7 @@ def _samples(curves: pd.DataFrame, checks: pd.DataFrame, tasks: Sequence[TaskEnt
                 for c, colour in enumerate(CLASS_COLOURS):
                     line = of(curves, task.name, variant, c, metric)
                     _curve(axis, line, colour, dashes, shaded=variant == "faithful")
-            for limit in _limits(checks, task.name, check):
+            for limit in figure.only(checks, dataset=task.name, check=check)["limit"].dropna().unique():
                 axis.axhline(limit, color="black", ls=":", lw=0.8)
             _from_zero(axis, metric)
             axis.tick_params(labelsize=6, labelbottom=metric == "score_spread")
@@ -168,10 +163,6 @@ def _from_zero(axis: Axes, metric: str) -> None:
         axis.set_ylim(bottom=0)
 
 
-def _limits(checks: pd.DataFrame, dataset: str, check: str) -> set[float]:
-    return set(checks[(checks["dataset"] == dataset) & (checks["check"] == check)]["limit"].dropna())
-
-
 # -- Words ---------------------------------------------------------------------------------------------------------
 
 
@@ -179,7 +170,7 @@ def seen(checks: pd.DataFrame, task: TaskEntry, names: Mapping[str, str], varian
     """In how many fits (ten seeds, both classes counted) each check passes, a sentence per variant."""
     said = []
     for variant in variants:
-        own = checks[(checks["dataset"] == task.name) & (checks["variant"] == variant)]
+        own = figure.only(checks, dataset=task.name, variant=variant)
         judged = own[own["passed"].isin(("yes", "no"))].groupby("check")["passed"].agg(list)
         parts = [
             f"{words} in {judged[check].count('yes')} of {len(judged[check])}"
@@ -192,7 +183,7 @@ def seen(checks: pd.DataFrame, task: TaskEntry, names: Mapping[str, str], varian
 
 
 def _absent(curves: pd.DataFrame, task: TaskEntry, variants: Collection[str], metrics: Collection[str]) -> list[str]:
-    own = curves[curves["dataset"] == task.name].groupby("variant")["metric"].agg(set)
+    own = figure.only(curves, dataset=task.name).groupby("variant")["metric"].agg(set)
     lacking = [variant for variant in variants if len(curves) and not set(metrics) <= own.get(variant, set())]
     return [f"{task.label}, {methods.label('rsgg-ce', variant)}" for variant in lacking]
 

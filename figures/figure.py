@@ -73,6 +73,14 @@ def table_of(results: Results, name: str, columns: str, command: str = "") -> tu
     return table, []
 
 
+def only(table: pd.DataFrame, row: Row | None = None, /, **values: object) -> pd.DataFrame:
+    """The lines of a table that have these values in these columns, of one row (method and variant) if it is given."""
+    whose = {"method": row[0], "variant": row[1]} if row else {}
+    for column, value in {**whose, **values}.items():
+        table = table[table[column] == value]
+    return table
+
+
 def tasks_in(table: pd.DataFrame) -> list[TaskEntry]:
     """The tasks to show: the paper's that the table has, then a user's own. With an empty table, the paper's."""
     stored = list(dict.fromkeys(table["dataset"]))
@@ -141,10 +149,9 @@ def heading(drawing: Figure, words: str, results: Results) -> None:
     style.heading(drawing, f"{words} (from {read_from(results.used)})")
 
 
-def small_print(drawing: Figure, words: str, paths: Sequence[Path | None]) -> None:
+def small_print(drawing: Figure, words: str, path: Path | None) -> None:
     """Under which conditions, and from which file: small and grey, above the panels of a narrow figure."""
-    first = next((shown(path) for path in paths if path is not None), "no file")
-    style.heading(drawing, f"{words}\nFrom {first}.", 6, style.GREY)
+    style.heading(drawing, f"{words}\nFrom {shown(path) if path else 'no file'}.", 6, style.GREY)
 
 
 def caption(*sentences: str) -> str:

@@ -45,9 +45,7 @@ CAPTION = (
 
 def of(table: pd.DataFrame, method: str, variant: str) -> pd.DataFrame:
     """The rows of one method by instance."""
-    if table.empty:
-        return table
-    return table[(table["method"] == method) & (table["variant"] == variant)].set_index("instance").sort_index()
+    return figure.only(table, (method, variant)).set_index("instance").sort_index() if len(table) else table
 
 
 def scores(row: pd.Series) -> np.ndarray:

@@ -74,8 +74,8 @@ def draw(results: Results) -> list[Drawn]:
 
 def differences(table: pd.DataFrame, dataset: str, metric: str, rows: Sequence[Row]) -> pd.DataFrame:
     """RSGG-CE's differences to these rows; `clear` are those that both the interval and the corrected test find."""
-    asked = (table["dataset"] == dataset) & (table["question"] == QUESTION) & (table["metric"] == metric)
-    found = table[asked & table["difference"].notna()].set_index(["against_method", "against_variant"])
+    found = figure.only(table, dataset=dataset, question=QUESTION, metric=metric).dropna(subset="difference")
+    found = found.set_index(["against_method", "against_variant"])
     outside = (found["ci_low"] > 0) | (found["ci_high"] < 0)
     found = found.assign(clear=outside & (found["p_holm"] < LEVEL))
     return found.loc[[row for row in rows if row in found.index]]

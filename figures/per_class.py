@@ -73,11 +73,8 @@ def shares(table: pd.DataFrame) -> list[float]:
 
 
 def _stored(table: pd.DataFrame) -> set[Row]:
-    of_class = [
-        table[table["metric"] == metric].set_index(["method", "variant"]).index
-        for metric in ("correctness_class_0", "correctness_class_1")
-    ]
-    return set(of_class[0]) & set(of_class[1])
+    both = [figure.only(table, metric=f"correctness_class_{c}")[["method", "variant"]] for c in (0, 1)]
+    return set(both[0].itertuples(index=False, name=None)) & set(both[1].itertuples(index=False, name=None))
 
 
 def _panel(axis: Axes, table: pd.DataFrame, task: TaskEntry, rows: Sequence[Row]) -> list[str]:
@@ -90,7 +87,7 @@ def _panel(axis: Axes, table: pd.DataFrame, task: TaskEntry, rows: Sequence[Row]
             word = "not defined here" if style.look(row).unsupported(task.name) else "missing"
             axis.text(0.02, y, word, va="center", fontsize=6, color=style.GREY)
             continue
-        metrics = table[(table["method"] == row[0]) & (table["variant"] == row[1])].set_index("metric")
+        metrics = figure.only(table, row).set_index("metric")
         classes = [metrics.loc[f"correctness_class_{c}"] for c in (0, 1)]
         axis.plot([at["mean"] for at in classes], [y, y], color=style.GREY, lw=1, zorder=2)
         for at, colour, shift in zip(classes, COLOURS, (-0.12, 0.12), strict=True):
@@ -106,9 +103,8 @@ def _printed(axis: Axes, results: Results, task: TaskEntry, rows: Sequence[Row])
     """What the paper prints: a ring per method, and the class distribution as dotted lines."""
     for share in printed_distribution(results.paper("datasets"), task.name):
         axis.axvline(share, color=style.RED, ls=":", lw=0.9, zorder=1)
-    paper = results.paper("table1")
-    own = paper[(paper["dataset"] == task.name) & (paper["metric"] == "correctness")]
-    for method, value in zip(own["method"], pd.to_numeric(own["value"], errors="coerce"), strict=True):
+    paper = figure.only(results.paper("table1"), dataset=task.name, metric="correctness")
+    for method, value in zip(paper["method"], pd.to_numeric(paper["value"], errors="coerce"), strict=True):
         axis.plot(value, rows.index((method, "released")), "o", mfc="none", mec=style.RED, ms=7, zorder=5)
 
 

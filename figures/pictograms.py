@@ -27,6 +27,7 @@ from matplotlib.transforms import Bbox, ScaledTranslation, Transform
 
 from benchmarks.registry import methods
 from benchmarks.registry.tasks import TaskEntry
+from benchmarks.registry.tasks import of_paper as of_the_paper
 from benchmarks.results.cell import FOLDS
 from benchmarks.results.reader import Results, edited
 from figures import figure, style
@@ -105,13 +106,17 @@ class Panel:
         return (len(self.image) - 1) // len(self.folds) - 1
 
     @cached_property
-    def words(self) -> tuple[str, str]:
-        """How many counterfactuals are valid, and their means of edges removed, added and kept."""
+    def means(self) -> str:
+        """Of edges removed, added and kept per valid counterfactual."""
         found = [block(self.inputs[int(row.instance)], row.edits) for row in self.valid.itertuples()]
         totals = [sum(int(np.triu(one == code).sum()) for one in found) for code in (REMOVED, ADDED, KEPT)]
         means = [total / max(1, len(found)) for total in totals]
         removed, added, kept = (f"{mean:.0f}" if mean >= 100 else f"{mean:.1f}" for mean in means)
-        return f"{len(found)} of {len(self.ledger)} valid", f"mean {removed} removed, {added} added, {kept} kept"
+        return f"mean {removed} removed, {added} added, {kept} kept"
+
+    @property
+    def words(self) -> str:
+        return f"{len(self.valid)} of {len(self.ledger)} valid; {self.means}"
 
 
 # -- Pages ---------------------------------------------------------------------------------------------------------
@@ -173,82 +178,60 @@ class Page:
             bbox_to_anchor=(0, 1), bbox_transform=self._from_corner(left, top), handlelength=1.2, columnspacing=1.2,
         )  # fmt: skip
 
-    def last_lines(self, left: float, top: float, columns: int, source: str) -> None:
-        self.legend(LEGEND | {LINE: "no graph"} if columns > len(LEGEND) else LEGEND, left, top, columns)
-        words = f"Rows: folds 0 to 9. Columns: test graphs of the fold. Drawn from {source}."
-        self.text(left, top + 0.12 * self.dots_per_inch, words, 6, color=style.GREY)
-
 
 Panels = Mapping[str, Panel | str]  # by the method's label; a text says why there is nothing to show
 ACROSS = 1375  # dots from one panel to the next where three stand beside each other
 
 
-def images(panels: Panels) -> list[np.ndarray]:
-    return [panel.image for panel in panels.values() if isinstance(panel, Panel)]
+def page(panels: Panels, colours: Sequence[str], heading: str, source: str) -> tuple[Figure, bool]:
+    """All methods on one page, and whether they stand beside each other.
 
-
-def fit_beside(panels: Panels) -> bool:
-    """Few graphs per fold: three methods fit beside each other, at one dot per pixel."""
-    return bool(images(panels)) and all(image.shape[1] < ACROSS for image in images(panels))
-
-
-def stacked_page(panels: Panels, colours: Sequence[str], heading: str, source: str) -> Figure:
-    """The methods below each other, as large as the page is wide: two dots per pixel on Tree-Cycles."""
-    dpi, left, right = 450, 130, 20
-    width, height = (max((image.shape[side] for image in images(panels)), default=291) for side in (1, 0))
-    scale = max(1, round(style.PAGE * dpi - left - right) // width)
-    step = height * scale + 108
-    page = Page(max(round(style.PAGE * dpi), width * scale + left + right), 280 + step * len(panels), dpi, colours)
-    page.text(left, 30, heading, 8)
+    Below each other (Tree-Cycles: two dots per pixel), unless there are so few graphs in a fold that three fit beside
+    each other (ASD: one dot per pixel); then RSGG-CE's blocks are enlarged in the last place.
+    """
+    shapes = [panel.image.shape for panel in panels.values() if isinstance(panel, Panel)] or [(291, 1451)]
+    height, width = max(shape[0] for shape in shapes), max(shape[1] for shape in shapes)
+    beside = width < ACROSS
+    dpi, left, head = (600, 75, 130) if beside else (450, 130, 60)
+    room = ACROSS - left if beside else round(style.PAGE * dpi) - left - 20
+    scale = max(1, room // width)
+    down = height * scale + head + (29 if beside else 48)
+    down = max(down, 1330) if beside else down  # what is enlarged needs that
+    bottom = 125 + down * (2 if beside else len(panels))
+    sheet = Page(max(round(style.PAGE * dpi), left + width * scale), bottom + dpi // 3, dpi, colours)
+    sheet.text(left, 30, f"(a) {heading}" if beside else heading, 8)
     for i, (label, panel) in enumerate(panels.items()):
-        top = 120 + i * step
-        if isinstance(panel, str):
-            page.text(left, top, f"{label}: {panel}")
-            continue
-        page.text(left, top, f"{label}: {'; '.join(panel.words)}")
-        page.image(panel.image, left, top + 60, scale, panel.folds)
-    page.last_lines(left, 120 + step * len(panels), 4, source)
-    return page.figure
-
-
-def beside_page(panels: Panels, colours: Sequence[str], heading: str, source: str) -> Figure:
-    """Three methods beside each other, one dot per pixel on ASD; in the last place blocks of RSGG-CE, enlarged."""
-    dpi, left = 600, 75
-    shapes = [image.shape for image in images(panels)]
-    scale = max(1, (ACROSS - left) // max(width for _, width in shapes))
-    down = max(height for height, _ in shapes) * scale + 159
-    page = Page(round(style.PAGE * dpi), 340 + 2 * down, dpi, colours)
-    page.text(left, 30, f"(a) {heading}", 8)
-    for i, (label, panel) in enumerate(panels.items()):
-        x, y = left + i % 3 * ACROSS, 130 + i // 3 * down
-        if isinstance(panel, str):
-            page.text(x, y, label, 6.2)
-            page.text(x, y + 300, textwrap.fill(panel, 40))
-            continue
-        page.text(x, y, f"{label}: " + ";\n".join(panel.words), 6.2)
-        page.image(panel.image, x, y + 130, scale, panel.folds)
+        x, y = (left + i % 3 * ACROSS, 125 + i // 3 * down) if beside else (left, 125 + i * down)
+        said = f"{label}: {panel if isinstance(panel, str) else panel.words}"
+        if beside:
+            said = textwrap.fill(said, 44) if isinstance(panel, str) else said.replace("; ", ";\n")
+        sheet.text(x, y, said, 6.2 if beside else 7)
+        if isinstance(panel, Panel):
+            sheet.image(panel.image, x, y + head, scale, panel.folds)
     rsgg_ce = list(panels.values())[METHODS.index("rsgg-ce")]
-    if isinstance(rsgg_ce, Panel):
-        _enlarged(page, rsgg_ce, left + 2 * ACROSS, 130 + down)
-    page.last_lines(left, 130 + 2 * down, 5, source)
-    return page.figure
+    if beside and isinstance(rsgg_ce, Panel):
+        _enlarged(sheet, rsgg_ce, left + 2 * ACROSS, 125 + down)
+    sheet.legend(LEGEND | ({LINE: "no graph"} if beside else {}), left, bottom, 5)
+    words = f"Rows: folds 0 to 9. Columns: test graphs of the fold. Drawn from {source}."
+    sheet.text(left, bottom + 0.12 * dpi, words, 6, color=style.GREY)
+    return sheet.figure, beside
 
 
-def _enlarged(page: Page, panel: Panel, x: int, y: int) -> None:
+def _enlarged(sheet: Page, panel: Panel, x: int, y: int) -> None:
     """(b) the first five graphs of the first two folds, (c) the counterfactual of median GED."""
     side, folds = panel.n_nodes + 1, panel.folds[:2]
-    page.text(x, y, f"(b) {methods.label('rsgg-ce')}: first graphs of folds {' and '.join(map(str, folds))}", 6.5)
+    sheet.text(x, y, f"(b) {methods.label('rsgg-ce')}: first graphs of folds {' and '.join(map(str, folds))}", 6.5)
     few = panel.image[: 2 * side + 1, : 5 * side + 1]
-    scale = max(1, 1180 // few.shape[1])
-    page.image(few, x, y + 70, scale)
+    scale = max(1, 1180 // (5 * side + 1))
+    sheet.image(few, x, y + 70, scale)
     if len(panel.valid):
         ranked = panel.valid.sort_values(["ged", "instance"], kind="stable")
         row, top = ranked.iloc[len(ranked) // 2], y + 110 + few.shape[0] * scale
         one = mosaic([[block(panel.inputs[int(row["instance"])], row["edits"])]])
         scale = max(1, 710 // len(one))
-        page.image(one, x, top, scale)
+        sheet.image(one, x, top, scale)
         about = f"graph {row['instance']},\nfold {row['fold']},\nGED {len(row['edits'])},\nthe median\nof the valid"
-        page.text(x + len(one) * scale + 40, top, f"(c) {methods.label('rsgg-ce')}:\n{about}", 6.5, linespacing=1.4)
+        sheet.text(x + len(one) * scale + 40, top, f"(c) {methods.label('rsgg-ce')}:\n{about}", 6.5, linespacing=1.4)
 
 
 # -- The figures ---------------------------------------------------------------------------------------------------
@@ -262,22 +245,14 @@ def draw(results: Results) -> list[Drawn]:
 
 def _drawn(results: Results, task: TaskEntry, variant: str) -> list[Drawn]:
     panels, missing = _panels(results, task, variant)
-    beside = fit_beside(panels)
-    page, heading = beside_page if beside else stacked_page, f"{task.label}: each method {VARIANTS[variant]}"
-    source = figure.read_from(results.used)
-    place = (
-        f"Appendix, pictogram of {task.label}" if variant == "released" and task.name in ("tree-cycles", "asd") else ""
-    )
-    return [
-        Drawn(
-            f"pictograms_{task.name}_{variant}{suffix}",
-            page(panels, colours, heading, source),
-            _caption(panels, task, variant, in_colours, beside),
-            place,
-            tuple(missing),
-        )
-        for suffix, (colours, in_colours) in PALETTES.items()
-    ]
+    heading = f"{task.label}: each method {VARIANTS[variant]}"
+    of_paper = variant == "released" and task in of_the_paper()
+    place, drawn = f"Appendix, pictogram of {task.label}" if of_paper else "", []
+    for suffix, (colours, in_colours) in PALETTES.items():
+        sheet, beside = page(panels, colours, heading, figure.read_from(results.used))
+        words = _caption(panels, task, variant, in_colours, beside)
+        drawn.append(Drawn(f"pictograms_{task.name}_{variant}{suffix}", sheet, words, place, tuple(missing)))
+    return drawn
 
 
 def _panels(results: Results, task: TaskEntry, variant: str) -> tuple[dict[str, Panel | str], list[str]]:
@@ -299,7 +274,7 @@ def _panels(results: Results, task: TaskEntry, variant: str) -> tuple[dict[str, 
 
 
 def _caption(panels: Panels, task: TaskEntry, variant: str, in_colours: str, beside: bool) -> str:
-    seen = [f"{panel.label} {', '.join(panel.words)}" for panel in panels.values() if isinstance(panel, Panel)]
+    seen = [f"{panel.label} {panel.words.replace('; ', ', ')}" for panel in panels.values() if isinstance(panel, Panel)]
     enlarged = " (b) enlarges the first graphs of two folds of RSGG-CE, (c) its valid counterfactual of median GED."
     return (
         f"All counterfactuals on {task.label}, each method {VARIANTS[variant]}, ten folds (rows) by test graphs "

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -59,7 +58,7 @@ def draw(results: Results) -> list[Drawn]:
         ("runtime", "Figure: Runtime at inference", _inference(table, growth)),
         ("runtime_fit_memory", "", _fit_and_memory(table)),
     ):
-        figure.small_print(picture, f"Tree-Cycles, one thread.{_disturbed(table)}", [results.path("runtime")])
+        figure.small_print(picture, f"Tree-Cycles, one thread.{_disturbed(table)}", results.path("runtime"))
         words = figure.caption(ABOUT[name], *(seen(growth) if name == "runtime" else ())) + _disturbed(table)
         drawn.append(Drawn(name, picture, words, paper, tuple(absent)))
     return drawn
@@ -70,40 +69,36 @@ def draw(results: Results) -> list[Drawn]:
 
 def of(table: pd.DataFrame, vary: str, row: Row, quantity: str) -> pd.DataFrame:
     """The measured points of a row, by the value that is varied."""
-    whose = (table["vary"] == vary) & (table["method"] == row[0]) & (table["variant"] == row[1])
-    return table[whose & (table["quantity"] == quantity)].sort_values("value")
+    return figure.only(table, row, vary=vary, quantity=quantity).sort_values("value")
 
 
 def _inference(table: pd.DataFrame, growth: pd.DataFrame) -> Figure:
-    drawing, axes = plt.subplot_mosaic(
-        [["n_nodes", "n_instances"], ["legend", "legend"]], figsize=(style.COLUMN, 3.3), height_ratios=(1, 0.55)
-    )
+    drawing, axes = style.column([tuple(VARIED)], 3.3, 0.55)
     for vary, letter in zip(VARIED, "ab", strict=True):
         axis = axes[vary]
         _panel(axis, table, vary, "inference_seconds")
         _claim(axis, of(table, vary, ("rsgg-ce", "faithful"), "inference_seconds"), vary)
-        axis.set_title(f"({letter}) against {VARIED[vary]}", fontsize=7, loc="left")
-    axes["n_nodes"].set_ylabel(SECONDS, fontsize=6)
+        style.panel_title(axis, f"({letter}) against {VARIED[vary]}")
+    axes["n_nodes"].set_ylabel(SECONDS)
     _same_height([axes[vary] for vary in VARIED])
     _legend(axes["legend"], table, _exponents(growth, "inference_seconds"), claims=True)
     return drawing
 
 
 def _fit_and_memory(table: pd.DataFrame) -> Figure:
-    drawing, axes = plt.subplot_mosaic(
-        [["fn", "fm"], ["mn", "mm"], ["legend", "legend"]], figsize=(style.COLUMN, 4.4), height_ratios=(1, 1, 0.32)
-    )
+    drawing, axes = style.column([("fn", "fm"), ("mn", "mm")], 4.4, 0.32)
     for row, (quantity, label) in zip("fm", GROWING.items(), strict=True):
-        for column, vary in zip("nm", VARIED, strict=True):
-            _panel(axes[row + column], table, vary, quantity)
-        axes[f"{row}n"].set_ylabel(label, fontsize=6)
-        _same_height([axes[f"{row}n"], axes[f"{row}m"]])
+        pair = [axes[f"{row}n"], axes[f"{row}m"]]
+        for axis, vary in zip(pair, VARIED, strict=True):
+            _panel(axis, table, vary, quantity)
+        pair[0].set_ylabel(label)
+        _same_height(pair)
     _legend(axes["legend"], table, {})
     return drawing
 
 
 def _panel(axis: Axes, table: pd.DataFrame, vary: str, quantity: str) -> None:
-    axis.set_xlabel(VARIED[vary], fontsize=7)
+    axis.set_xlabel(VARIED[vary])
     values: set[int] = set()
     for row in ROWS:
         points = of(table, vary, row, quantity)
@@ -113,7 +108,6 @@ def _panel(axis: Axes, table: pd.DataFrame, vary: str, quantity: str) -> None:
         for _, own in sizes:
             spread = [own["median"] - own["low"], own["high"] - own["median"]] if len(own) else None
             axis.errorbar(own["value"], own["median"], yerr=spread, elinewidth=0.6, capsize=1.2, **style.curve(row))
-    axis.tick_params(labelsize=6, which="both")
     if values:
         axis.set(xscale="log", yscale="log")
         style.value_ticks(axis, sorted(values))
@@ -157,7 +151,7 @@ def _legend(axis: Axes, table: pd.DataFrame, exponents: Mapping[Row, str], *, cl
 def _exponents(growth: pd.DataFrame, quantity: str) -> dict[Row, str]:
     """Per row: ": n^1.02 [0.95, 1.10], m^0.01 [-0.03, 0.05]"."""
     said: dict[Row, list[str]] = {}
-    for line in growth[growth["quantity"] == quantity].to_dict("records"):
+    for line in figure.only(growth, quantity=quantity).to_dict("records"):
         interval = "" if pd.isna(line["ci_low"]) else f" [{line['ci_low']:.2f}, {line['ci_high']:.2f}]"
         power = f"${SYMBOL[line['vary']]}^{{{line['exponent']:.2f}}}${interval}"
         said.setdefault((line["method"], line["variant"]), []).append(power)
@@ -168,8 +162,8 @@ def seen(growth: pd.DataFrame) -> list[str]:
     """The fitted exponents of RSGG-CE beside the paper's, in words."""
     said = []
     for vary, (claimed, name) in CLAIMED.items():
-        whose = (growth["vary"] == vary) & (growth["method"] == "rsgg-ce")
-        for line in growth[whose & (growth["quantity"] == "inference_seconds")].to_dict("records"):
+        fitted = figure.only(growth, vary=vary, method="rsgg-ce", quantity="inference_seconds")
+        for line in fitted.to_dict("records"):
             label = style.look((line["method"], line["variant"])).label
             if pd.isna(line["ci_low"]):
                 fits = "; too few points for an interval"
@@ -201,10 +195,8 @@ def gaps(table: pd.DataFrame) -> list[str]:
             lacking = sorted(common - own)
             what = f" at {', '.join(map(str, lacking))}" if own else ""
             said += [f"{style.look(row).label} against {VARIED[vary]}{what}"] * bool(lacking)
-    failed = table[table["quantity"] == "failed"]
-    return said + [
-        f"{style.look((f.method, f.variant)).label} failed at {f.vary} = {f.value}" for f in failed.itertuples()
-    ]
+    failed = figure.only(table, quantity="failed").itertuples()
+    return said + [f"{style.look((f.method, f.variant)).label} failed at {f.vary} = {f.value}" for f in failed]
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -96,6 +97,28 @@ def legend_panel(axis: Axes, handles: Sequence[Artist], **how: Any) -> None:
     axis.axis("off")
     if handles:
         axis.legend(handles=handles, loc="center", **{"fontsize": 6, **how}).set_in_layout(False)
+
+
+# -- Panels ------------------------------------------------------------------------------------------------
+
+
+def column(
+    panels: Sequence[Sequence[str]], height: float, legend: float, width: float = COLUMN
+) -> tuple[Figure, dict[str, Axes]]:
+    """A figure as wide as a column of text: named panels, and below them one called "legend", so many panels high."""
+    mosaic: Any = [*map(list, panels), ["legend"] * len(panels[0])]
+    ratios = [*(1.0 for _ in panels), legend]
+    with mpl.rc_context({"axes.labelsize": 6.5}):
+        figure, axes = plt.subplot_mosaic(mosaic, figsize=(width, height), height_ratios=ratios)
+    for axis in axes.values():
+        axis.tick_params(labelsize=6, which="both")
+    axes["legend"].axis("off")
+    return figure, axes
+
+
+def panel_title(axis: Axes, text: str) -> None:
+    """A small title at the left, for the panels of a narrow figure."""
+    axis.set_title(text, fontsize=7, loc="left")
 
 
 # -- Words -------------------------------------------------------------------------------------------------

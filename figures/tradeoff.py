@@ -71,8 +71,7 @@ def _printed_rows(axis: Axes, paper: pd.DataFrame, places: dict[str, tuple[tuple
 def _measured_row(axis: Axes, table: pd.DataFrame, task: TaskEntry, row: Row, said: list[str]) -> bool:
     """Draw a row with its intervals, if it is stored; as released, on the data that its printed row comes from."""
     dataset, look = measured_on(task.name, row[0]) if row[1] == "released" else task.name, style.look(row)
-    own = table[(table["dataset"] == dataset) & (table["method"] == row[0]) & (table["variant"] == row[1])]
-    metrics = own.set_index("metric")
+    metrics = figure.only(table, row, dataset=dataset).set_index("metric")
     if not {"ged", "correctness"} <= set(metrics.index):
         return False
     x, y = metrics.loc["ged"], metrics.loc["correctness"]

@@ -12,6 +12,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from benchmarks.registry import methods, tasks
 from benchmarks.results.files import ROOT, StoreError
@@ -71,7 +72,7 @@ def test_a_figure_is_saved_whole_and_entered_beside_others(tmp_path: Path, monke
     def fails(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(plt.Figure, "savefig", fails)
+    monkeypatch.setattr(Figure, "savefig", fails)
     with pytest.raises(StoreError, match="No space left"):
         figure.saved("module", drawn, Results((tmp_path,)), tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before, "the old files stay whole"

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from benchmarks.results.reader import Results
 from figures import consensus, difference, edge_scores, method, pictograms, qualitative, style
@@ -43,6 +44,31 @@ def test_folds_are_rows_and_graphs_columns_in_the_order_of_their_numbers() -> No
     assert (image[inner[1], inner[1]] == pictograms.LINE).all(), "fold 1 has one graph"
 
 
+def test_graphs_of_several_sizes_stand_in_one_grid() -> None:
+    image = pictograms.mosaic([[np.ones((2, 2), np.uint8), np.zeros((3, 3), np.uint8)]])
+    assert image.tolist() == [
+        [4, 4, 4, 4, 4, 4, 4, 4, 4],
+        [4, 1, 1, 4, 4, 0, 0, 0, 4],
+        [4, 1, 1, 4, 4, 0, 0, 0, 4],
+        [4, 4, 4, 4, 4, 0, 0, 0, 4],
+        [4, 4, 4, 4, 4, 4, 4, 4, 4],
+    ]
+
+
+@pytest.mark.parametrize(("graphs", "beside"), [(3, True), (300, False)])
+def test_methods_stand_beside_each_other_where_they_fit(graphs: int, beside: bool) -> None:
+    rows = ledger(*((i % 2, i, [1], True) for i in range(2 * graphs))).assign(ged=1)
+    panel = pictograms.Panel("RSGG-CE", dict.fromkeys(range(2 * graphs), PATH), rows)
+    panels = {name: panel if name == "rsgg-ce" else "no stored results" for name in pictograms.METHODS}
+    sheet, are_beside = pictograms.page(panels, pictograms.PALETTES[""][0], "heading", "file")
+    assert are_beside == beside
+    sheet.canvas.draw()
+    boxes = [axes.get_window_extent() for axes in sheet.axes]
+    assert len(boxes) == (3 if beside else 1), "with two that are enlarged"
+    assert all(box.x0 >= 0 and box.x1 <= sheet.bbox.width and box.y0 >= 0 for box in boxes)
+    plt.close(sheet)
+
+
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.sampled_from([u * N + v for u in range(N) for v in range(u, N)]), unique=True))
 def test_pixels_count_what_the_ledger_counts(edits: list[int]) -> None:
@@ -64,10 +90,11 @@ def test_every_pixel_has_a_whole_number_of_dots(missing: list[str]) -> None:
     page.image(np.eye(10, dtype=np.uint8), 20, 30, 7)
     (axes,) = page.figure.axes
     note_missing(page.figure, missing)
-    page.figure.canvas.draw()
+    canvas = FigureCanvasAgg(page.figure)
+    canvas.draw()
     box = axes.get_window_extent()
     assert (box.width, box.height) == pytest.approx((70, 70)) and box.x0 == pytest.approx(20)
-    drawn = np.asarray(page.figure.canvas.buffer_rgba())[30:100, 20:90, 0]
+    drawn = np.asarray(canvas.buffer_rgba())[30:100, 20:90, 0]
     assert (drawn == np.kron(255 * (1 - np.eye(10)), np.ones((7, 7)))).all()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -62,7 +63,9 @@ def stored(folder: Path, **tables: pd.DataFrame) -> Results:
 # -- Tradeoff ----------------------------------------------------------------------------------------------
 
 
-def at(line: Line2D) -> tuple[float, float]:
+def at(mark: Any) -> tuple[float, float]:
+    """Where a mark of one point stands, of error bars the mark itself."""
+    line: Any = mark if isinstance(mark, Line2D) else mark.lines[0]
     return float(line.get_xdata()[0]), float(line.get_ydata()[0])
 
 
@@ -72,8 +75,8 @@ def test_tradeoff_puts_rows_where_the_numbers_are(tmp_path: Path) -> None:
     asd = rows({("cf2", "released"): {"ged": 600.0, "correctness": 0.4}}, "asd")
     (drawn,) = tradeoff.draw(stored(tmp_path, table1=pd.concat((table, on_32, asd))))
     tree_cycles, of_asd = drawn.figure.axes
-    assert [at(one.lines[0]) for one in tree_cycles.containers] == [(160.0, 0.5), (2.0, 0.9)]
-    assert [at(one.lines[0]) for one in of_asd.containers] == [(600.0, 0.4)]
+    assert [at(bars) for bars in tree_cycles.containers] == [(160.0, 0.5), (2.0, 0.9)]
+    assert [at(bars) for bars in of_asd.containers] == [(600.0, 0.4)]
     printed = {at(line) for line in of_asd.lines if line.get_markerfacecolor() == "none"}
     assert printed == {(655.661, 0.463), (1479.114, 0.554), (3183.729, 0.529), (234.853, 0.603)}  # MEG has no ASD row
     tree_cycles_misses, asd_misses = (sentence.partition(": ")[2].split(" / ") for sentence in drawn.missing)
@@ -111,7 +114,7 @@ def test_budget_and_paired_show_a_user_s_own_row(tmp_path: Path, monkeypatch: py
     )
     (drawn,) = budget.draw(stored(tmp_path, table1=table))
     assert drawn.figure.axes[0].get_title() == "my-task"
-    assert drawn.figure.axes[0].get_legend().get_texts()[0].get_text() == "mine (own)"
+    assert drawn.figure.axes[0].get_legend_handles_labels()[1] == ["mine (own)"]
     comparison = compared("mine", 0.1, 0.2, 0.01) | {"against_variant": "own", "dataset": "my-task"}
     (drawn,) = paired.draw(stored(tmp_path, comparisons=pd.DataFrame([comparison])))
     assert drawn.figure.axes[0].get_title().startswith("my-task")
@@ -146,7 +149,7 @@ def test_budget_ends_in_the_stored_correctness(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(Results, "ledger", stands_in)
     (drawn,) = budget.draw(Results((tmp_path,)))
     marks = [line for line in drawn.figure.axes[0].lines if line.get_marker() == "o"]
-    assert [(line.get_xdata()[0], line.get_ydata()[0]) for line in marks] == [(5, 0.75), (13, 0.75)]
+    assert [at(mark) for mark in marks] == [(5, 0.75), (13, 0.75)]
     assert "RSGG-CE reaches 0.750 with at most 5 calls per graph, 13 with its share of fitting." in drawn.caption
     assert len(drawn.missing) == 2 and "CF²" in drawn.missing[0] and drawn.missing[1].endswith("nothing is stored")
 
@@ -156,10 +159,7 @@ def test_budget_ends_in_the_stored_correctness(tmp_path: Path, monkeypatch: pyte
 
 def test_undominated_agrees_with_the_definition() -> None:
     points = np.random.default_rng(0).integers(0, 4, size=(40, 3))
-    by_definition = [
-        not any(all(q <= p) and any(q < p) for q in points)  # type: ignore[arg-type]
-        for p in points
-    ]
+    by_definition = [not any(all(q <= p) and any(q < p) for q in points) for p in points]
     assert pareto.undominated(points).tolist() == by_definition
     assert 0 < sum(by_definition) < 40
 
@@ -175,8 +175,12 @@ def test_pareto_rings_what_nothing_beats(tmp_path: Path) -> None:
     )
     (drawn,) = pareto.draw(stored(tmp_path, table1=table))
     tree_cycles, with_fit = drawn.figure.axes
-    assert tree_cycles.collections[-1].get_offsets().tolist() == [[3, 2]]  # RSGG-CE needs fewer calls to explain …
-    assert with_fit.collections[-1].get_offsets().tolist() == [[12, 2]]  # … but 3 + 500 / 50 = 13 with fitting
+    assert np.asarray(tree_cycles.collections[-1].get_offsets()).tolist() == [
+        [3, 2]
+    ]  # RSGG-CE needs fewer calls to explain …
+    assert np.asarray(with_fit.collections[-1].get_offsets()).tolist() == [
+        [12, 2]
+    ]  # … but 3 + 500 / 50 = 13 with fitting
     assert "calls with fitting shared out: on the front are OBS." in drawn.caption
 
 
@@ -195,7 +199,7 @@ def test_per_class_shows_who_goes_one_way(tmp_path: Path) -> None:
     (drawn,) = per_class.draw(stored(tmp_path, table1=table))
     assert "Tree-Cycles (28 nodes): one way go CF², as released." in drawn.caption
     strokes = [line for line in drawn.figure.axes[0].lines if line.get_marker() == "|"]
-    assert [line.get_xdata()[0] for line in strokes] == [0.4, 0.9]
+    assert [at(stroke)[0] for stroke in strokes] == [0.4, 0.9]
     assert "missing" in {text.get_text() for text in drawn.figure.axes[0].texts}
     assert not any("MEG, as released" in sentence for sentence in drawn.missing if sentence.startswith("ASD"))
 
