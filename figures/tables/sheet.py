@@ -23,6 +23,7 @@ from rich import box
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.console import Group as Printed
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -145,7 +146,7 @@ def on_terminal(sheets: Sequence[Sheet], width: int) -> Printed:
         parts += [Text(sheet.title, style="bold")] if sheet.title else []
         parts += [Text(sheet.caption)] if sheet.caption else []
         if sheet.listed:
-            parts += [_paragraph(sheet, row) for row in sheet.rows]
+            parts += [line for row in sheet.rows for line in _paragraph(sheet, row)]
         elif sheet.groups:
             for i, (columns, gap) in enumerate(_parts(sheet, width)):
                 parts += [*([Text("")] if i else []), _table(sheet, columns, gap)]
@@ -155,13 +156,11 @@ def on_terminal(sheets: Sequence[Sheet], width: int) -> Printed:
     return Printed(*parts, *([Text(legend, style="dim")] if legend else []))
 
 
-def _paragraph(sheet: Sheet, row: Row) -> Text:
-    """The names of a row in bold, then its other cells with their headings."""
-    said = Text(", ".join(cell.text for cell in row[: sheet.names] if cell.text), style="bold")
-    for heading, cell in zip(sheet.headings[sheet.names :], row[sheet.names :], strict=True):
-        if cell.text:
-            said.append(f"\n  {heading}: {cell.text}", style="not bold")
-    return said
+def _paragraph(sheet: Sheet, row: Row) -> Iterator[RenderableType]:
+    """The names of a row in bold, then its other cells with their headings, indented."""
+    yield Text(", ".join(cell.text for cell in row[: sheet.names] if cell.text), style="bold")
+    pairs = zip(sheet.headings[sheet.names :], row[sheet.names :], strict=True)
+    yield from (Padding(Text(f"{heading}: {cell.text}"), (0, 0, 0, 2)) for heading, cell in pairs if cell.text)
 
 
 def _parts(sheet: Sheet, width: int) -> Iterator[tuple[dict[int, int], int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -17,7 +18,7 @@ from tests.figures.tables.reading import HtmlReader, assert_balanced, pipe_rows
 ALL = Results((REFERENCE,))
 
 
-def stored(folder: Path, name: str, rows: list[dict[str, object]]) -> Results:
+def stored(folder: Path, name: str, rows: Sequence[Mapping[str, object]]) -> Results:
     pd.DataFrame(rows).to_csv(folder / f"{name}.csv", index=False)
     return Results((folder,))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pydoc
 import re
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from rich.console import Console
 
 from benchmarks.results.files import REFERENCE, ROOT
 from figures import tables
@@ -67,11 +69,11 @@ def test_a_wrong_name_is_a_sentence_with_what_there_is(tmp_path: Path) -> None:
 
 def test_a_pager_is_used_only_where_a_terminal_is_too_low(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pages: list[str] = []
-    monkeypatch.setattr(tables.pydoc, "pager", pages.append)
+    monkeypatch.setattr(pydoc, "pager", pages.append)
     (tmp_path / "mine.csv").write_text("a,b\n" + "1,2\n" * 30)
     tables.show("mine", tmp_path)
     assert not pages, "standard output is no terminal"
-    monkeypatch.setattr(tables, "terminal", lambda: tables.Console(force_terminal=True, width=80, height=20))
+    monkeypatch.setattr(tables, "terminal", lambda: Console(force_terminal=True, width=80, height=20))
     tables.show("mine", tmp_path)
     assert len(pages) == 1 and pages[0].count("\n") > 30
 

@@ -149,8 +149,8 @@ def test_markdown_has_the_stored_number_in_every_cell() -> None:
                     compared += 1
     assert compared > 200
     text = tables.markdown("table1", Results((REFERENCE,)))
-    shown = {metric.name for metric in (*TABLE1, *BEYOND)}
-    cells = [row.cells[name] for rows in found.values() for row in rows for name in row.cells if name in shown]
+    columns = {metric.name for metric in (*TABLE1, *BEYOND)}
+    cells = [row.cells[name] for rows in found.values() for row in rows for name in row.cells if name in columns]
     assert len(cells) > 800 and all(cell.text in text for cell in cells)
 
 
