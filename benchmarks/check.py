@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from benchmarks.registry.names import imported
 from rsgg.contract import ContractViolation, check_explainer, check_oracle, check_task
-from rsgg.errors import UsageError
+from rsgg.errors import RSGGError, UsageError
 from rsgg.explainer import Explainer
 from rsgg.oracles import Oracle
 from rsgg.task import Task
@@ -15,16 +16,15 @@ from rsgg.task import Task
 
 def checked(what: str, oracle: str = "", data_dir: Path | None = None) -> Iterator[str]:
     """A line for each check that passed; the first that fails is an error with its sentence."""
-    found = imported(what)
-    own = imported(oracle) if oracle else None
-    own = own() if isinstance(own, type) else own
-    if not isinstance(found, type | Oracle | Task | Explainer) and callable(found):
-        found = found()
+    found, own = imported(what), _made(imported(oracle)) if oracle else None
+    if own is not None and not isinstance(own, Oracle | Task):
+        raise UsageError(f"{oracle} is no oracle or task; subclass rsgg.Oracle or make an rsgg.Task.")
+    found = found if isinstance(found, type) and issubclass(found, Explainer) else _made(found)
     try:
-        if isinstance(found, Explainer) or (isinstance(found, type) and issubclass(found, Explainer)):
+        if isinstance(found, Explainer | type):
             passed = check_explainer(found, oracle=own)
-        elif isinstance(found, Oracle) or (isinstance(found, type) and issubclass(found, Oracle)):
-            passed = check_oracle(found() if isinstance(found, type) else found)
+        elif isinstance(found, Oracle):
+            passed = check_oracle(found)
         elif isinstance(found, Task):
             passed = check_task(found, data_dir)
         else:
@@ -36,3 +36,18 @@ def checked(what: str, oracle: str = "", data_dir: Path | None = None) -> Iterat
         raise UsageError(f"{what} does not keep its contract: {violation}") from violation
     yield from (f"passed: {line}" for line in passed)
     yield f"{what} keeps its contract: {len(passed)} checks passed."
+
+
+def _made(found: Any) -> Any:
+    """What a user named: the object itself, or what the class or function without arguments makes."""
+    if isinstance(found, Oracle | Task | Explainer) or not callable(found):
+        return found
+    try:
+        return found()
+    except RSGGError:
+        raise
+    except Exception as error:
+        raise UsageError(
+            f"{found.__name__} cannot be called without arguments ({error}); name an object that is made already, or a "
+            "function without arguments that makes it."
+        ) from error
