@@ -15,7 +15,7 @@ from benchmarks.registry.methods import OWN, Method
 from benchmarks.registry.tasks import TaskEntry
 
 REMEMBERED = ("name", "variant", "explainer", "label", "colour", "marker", "revision")
-REMEMBERED_OF_TASKS = ("name", "label", "class_names", "shared_nodes", "generated", "task")
+REMEMBERED_OF_TASKS = ("name", "label", "class_names", "shared_nodes", "generated", "task", "declared")
 
 
 def entries() -> dict[str, list[dict[str, Any]]]:
@@ -26,6 +26,17 @@ def entries() -> dict[str, list[dict[str, Any]]]:
         "methods": [{name: getattr(entry, name) for name in REMEMBERED} for entry in rows],
         "tasks": [{name: getattr(entry, name) for name in REMEMBERED_OF_TASKS} for entry in own],
     }
+
+
+def merged(
+    remembered: Mapping[str, Sequence[Mapping[str, Any]]], joined: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> dict[str, list[Mapping[str, Any]]]:
+    """What a folder remembers with what has joined now; of one name, the latter."""
+    whole = {}
+    for kind in ("methods", "tasks"):
+        by_name = {about["name"]: about for about in (*remembered.get(kind, ()), *joined.get(kind, ()))}
+        whole[kind] = list(by_name.values())
+    return whole
 
 
 def rejoin(remembered: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:

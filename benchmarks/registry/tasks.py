@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rsgg.task import Problem, Task
 
 Options = Mapping[str, Any]
+TRAINING = "-training"  # ends the name of a task that is the training graphs of another
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,8 @@ class TaskEntry:
     Args:
         name: how files call it.
         label: its one public name; `about` is what a panel's title adds, e.g. "28 nodes".
-        dataset, oracle: the classes, as "module:Class"; for a user's task, `task` names an `rsgg.Task` instead.
+        dataset, oracle: the classes, as "module:Class"; for a user's task, `task` names an `rsgg.Task` instead, and
+            `declared` is what that task says its results depend on (`Task.parameters`).
         options, oracle_options: what differs from their defaults.
         class_names: the oracle's classes.
         shared_nodes: nodes are the same things in every graph.
@@ -56,6 +58,7 @@ class TaskEntry:
     in_table1: bool = True
     training_of: tuple[int, int, int] | None = None
     task: str = ""
+    declared: Options = field(default_factory=dict, hash=False)
 
     @property
     def title(self) -> str:
@@ -64,7 +67,12 @@ class TaskEntry:
 
     def definition(self) -> dict[str, Any]:
         """What a result depends on, as declared; what is at its default is left out."""
-        parts = {"options": dict(self.options), "oracle": dict(self.oracle_options), "training_of": self.training_of}
+        parts = {
+            "options": dict(self.options),
+            "oracle": dict(self.oracle_options),
+            "training_of": self.training_of,
+            "declared": dict(self.declared),
+        }
         return {"name": self.name, **{name: value for name, value in parts.items() if value}}
 
     def replicate(self, seed: int) -> TaskEntry:
@@ -81,7 +89,7 @@ class TaskEntry:
 
     def training_graphs(self, fold: int, folds: int, seed: int = 0) -> TaskEntry:
         """The training graphs of one fold as a task of their own: what a nested search may look at."""
-        return replace(self, name=f"{self.name}-training", training_of=(fold, folds, seed))
+        return replace(self, name=f"{self.name}{TRAINING}", training_of=(fold, folds, seed))
 
     def class_name(self, c: int) -> str:
         return self.class_names[c] if c < len(self.class_names) else f"class {c}"
@@ -188,13 +196,13 @@ def _join(asked: str) -> TaskEntry | None:
         return known
     found = typed.imported(reference)
     found = found() if callable(found) else found
-    if not all(hasattr(found, part) for part in ("name", "dataset", "oracle", "load")):
+    if not all(hasattr(found, part) for part in ("name", "dataset", "oracle", "load", "parameters")):
         raise UsageError(f"{reference} is no task; make it an rsgg.Task (rsgg/templates/task.py shows how).")
     typed.check_new("data set", found.name, list(tasks()))
     generated = is_dataclass(found.dataset) and any(part.name == "seed" for part in fields(found.dataset))
     entry = TaskEntry(
         found.name, found.label or found.name, class_names=tuple(found.class_names), shared_nodes=found.shared_nodes,
-        generated=generated, task=reference,
+        generated=generated, task=reference, declared=found.parameters(),
     )  # fmt: skip
     TASKS.append(entry)
     return entry

@@ -12,10 +12,11 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Self
 
 import pandas as pd
 
@@ -75,8 +76,8 @@ class Artefacts:
         if self.experiment:
             experiments[self.made_by] = self.experiment
         whole = {"format": FORMAT, **provenance(), "experiments": experiments, "files": dict(sorted(files.items()))}
-        joined = {kind: entries for kind, entries in outside.entries().items() if entries}
-        if joined:
+        joined = outside.merged(manifest.get("outside", {}), outside.entries())
+        if any(joined.values()):
             whole["outside"] = joined
         write_text(self.folder / MANIFEST, json.dumps(whole, indent=1) + "\n")
 
@@ -108,9 +109,10 @@ def check(folder: Path, *, complete: bool) -> tuple[int, list[str]]:
         for name, entry in files.items()
         if sha256_of(folder / name) != entry["sha256"]
     ]
+    matching = len(files) - len(wrong)
     if complete:
         wrong += [f"{shown(folder / name)} is not in the manifest." for name in unlisted(folder, files)]
-    return len(files) - len(wrong), wrong
+    return matching, wrong
 
 
 def unlisted(folder: Path, files: Mapping[str, Any]) -> list[str]:
@@ -127,13 +129,23 @@ def _locked(folder: Path) -> Iterator[None]:
     path = folder / f"{TEMPORARY}manifest.lock"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = path.open("a")
+        file = _lock(path)
     except OSError as error:
         raise StoreError(f"Results cannot be written to {folder} ({error.strerror}); choose another folder.") from error
     with file:
-        fcntl.flock(file, fcntl.LOCK_EX)
         try:
             yield
         finally:
             with suppress(OSError):
                 path.unlink()
+
+
+def _lock(path: Path) -> IO[str]:
+    """The file, open and locked. Who held it before removes it when done: then the lock is on a file that is gone."""
+    while True:
+        file = path.open("a")
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        file.close()

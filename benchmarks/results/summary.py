@@ -222,7 +222,7 @@ def missing(expected: Sequence[Cell], ledger: pd.DataFrame, reasons: Mapping[str
         asked[whose] = asked.get(whose, 0) + 1
         if cell.key not in stored:
             reason = cell.method.unsupported(cell.task.name) or (reasons or {}).get(cell.key, "not computed")
-            gaps.setdefault((whose, reason), []).append(cell)
+            gaps.setdefault((whose, reason.removesuffix(".")), []).append(cell)  # whoever shows it ends the sentence
     return [
         f"{whose}: {reason}" + ("" if len(absent) == asked[whose] else f" ({_which(absent)})")
         for (whose, reason), absent in gaps.items()
