@@ -15,7 +15,7 @@ from benchmarks.registry.metrics import METRICS
 from benchmarks.results.files import REFERENCE, ROOT, write_text
 from benchmarks.results.paper import paper_table, printed
 from benchmarks.results.reader import Results
-from figures.tables.numbers import PREDICTION
+from figures.tables.numbers import PREDICTION, stored
 from figures.tables.sheet import Cell, Group, Sheet, pipes
 
 README = ROOT / "README.md"
@@ -26,12 +26,6 @@ COLUMNS = {  # metric: decimals
 LEFT_OUT = frozenset(  # rows that the README has no room for
     {"rsgg-ce-multinomial", "released-untrained", "released-uniform", "random-min", "two-sided", "complete", "identity"}
 )
-
-
-def stored(results: Results, name: str) -> pd.DataFrame:
-    table = results.table(name)
-    assert table is not None, f"{name}.csv is part of the reference"
-    return table
 
 
 def _pipes(headings: list[str], rows: list[list[Cell]]) -> str:
@@ -48,9 +42,19 @@ def _name(method: str, variant: str) -> Cell:
 
 def table1(results: Results) -> str:
     """What became of the printed numbers, a table per data set of the paper, and the findings."""
-    table = stored(results, "table1").set_index(["dataset", "method", "variant", "metric"])["mean"].sort_index()
+    table = (
+        stored(results, "table1", as_text=False)
+        .set_index(["dataset", "method", "variant", "metric"])["mean"]
+        .sort_index()
+    )
     tables = [_of_dataset(table, entry.name) for entry in tasks.of_paper()]
-    return "\n\n".join([_counts(stored(results, "verdicts")), *tables, _listed(stored(results, "findings"))])
+    return "\n\n".join(
+        [
+            _counts(stored(results, "verdicts", as_text=False)),
+            *tables,
+            _listed(stored(results, "findings", as_text=False)),
+        ]
+    )
 
 
 def _counts(verdicts: pd.DataFrame) -> str:
@@ -111,7 +115,9 @@ def ablations(results: Results) -> str:
     """A table per ablation: Correctness and, in parentheses, GED, at four values of the grid."""
     tables = []
     for vary, values in SHOWN_VALUES.items():
-        curves = stored(results, f"ablation_{vary}").set_index(["method", "variant", "metric", "value"])["mean"]
+        curves = stored(results, f"ablation_{vary}", as_text=False).set_index(["method", "variant", "metric", "value"])[
+            "mean"
+        ]
         rows = [_curve(curves, *row, values) for row in CURVES]
         tables.append(_pipes([grids.PAPER[vary].label.capitalize(), *map(str, values)], rows))
     return "\n\n".join(tables)
@@ -139,7 +145,7 @@ VERDICTS = {
 
 def claims(results: Results) -> str:
     """How many claims of the paper's prose hold."""
-    count = stored(results, "claims")["verdict"].value_counts()
+    count = stored(results, "claims", as_text=False)["verdict"].value_counts()
     parts = [f"{count[verdict]} {words}" for verdict, words in VERDICTS.items() if verdict in count]
     return f"Of {count.sum()} claims of the paper's prose, checked by measurement, {', '.join(parts)}."
 
@@ -155,7 +161,7 @@ FITS_NOTHING = 0.01  # seconds: a method that fits in less has nothing to fit
 
 def growth(results: Results) -> str:
     """How RSGG-CE and CF² grow: the exponents of the largest decade with their intervals."""
-    exponents, points = stored(results, "runtime_growth"), stored(results, "runtime")
+    exponents, points = stored(results, "runtime_growth", as_text=False), stored(results, "runtime", as_text=False)
     headings = ["grows like", *(f"{what}, in {unit}" for unit in ("n", "instances") for what in GROWN.values())]
     rows = []
     for method, variant in (row for row in CURVES if row[0] != PREDICTION):
@@ -199,7 +205,7 @@ def searches(results: Results) -> str:
         "our settings there (GED)",
     ]  # fmt: skip
     rows = []
-    for line in stored(results, "hpo_summary").itertuples():
+    for line in stored(results, "hpo_summary", as_text=False).itertuples():
         texts = (
             f"{methods.label(line.method, line.variant)}, {line.protocol}", str(line.trials), f"{line.best_value:.3f}",
             f"{line.default_value:.3f}", f"{line.winner_correctness:.3f} ({line.winner_ged:.1f})",

@@ -29,6 +29,7 @@ from scipy.sparse.csgraph import shortest_path
 
 from benchmarks.registry import methods, tasks
 from benchmarks.results.reader import Results, edited
+from figures.tables.numbers import stored
 from rsgg.seeds import numpy_rng
 
 LEFT_OUT = ("complete", "identity")  # they say nothing about a graph
@@ -61,28 +62,25 @@ class Ledgers:
 
 def datasets(results: Results) -> list[str]:
     """The data sets of the paper, and those of Table 1 that the project did not come with."""
-    table = results.table("table1")
-    stored = [] if table is None else list(dict.fromkeys(table["dataset"]))
     known = tasks.tasks()
-    own = [name for name in stored if name not in known or known[name].task]
+    found = dict.fromkeys(stored(results, "table1")["dataset"])
+    own = [name for name in found if name not in known or known[name].task]
     return list(dict.fromkeys([*(task.name for task in tasks.of_paper()), *own]))
 
 
 def rows_of(results: Results, dataset: str) -> list[Row]:
     """The rows that the registry declares for a data set, and those that only its stored table has."""
     declared = [row for row, method in methods.rows().items() if not method.unsupported(dataset)]
-    table = results.table("table1")
-    own = table[table["dataset"] == dataset] if table is not None else pd.DataFrame(columns=["method", "variant"])
-    stored = zip(own["method"], own["variant"], strict=True)
-    return [row for row in dict.fromkeys([*declared, *stored]) if row[0] not in LEFT_OUT]
+    table = stored(results, "table1")
+    found = table[table["dataset"] == dataset][["method", "variant"]].itertuples(index=False, name=None)
+    return [row for row in dict.fromkeys([*declared, *found]) if row[0] not in LEFT_OUT]
 
 
 def shown_first(results: Results) -> list[str]:
     """The rows that are seen before a reader chooses: some of the paper's, and all of a user's own."""
-    table = results.table("table1")
-    stored = [] if table is None else dict.fromkeys(zip(table["method"], table["variant"], strict=True))
-    own = [f"{name}:{variant}" for name, variant in stored if variant == methods.OWN]
-    return [*SHOWN_FIRST, *own]
+    table = stored(results, "table1")
+    own = dict.fromkeys(table[table["variant"] == methods.OWN]["method"])
+    return [*SHOWN_FIRST, *(f"{name}:{methods.OWN}" for name in own)]
 
 
 def read(results: Results, dataset: str) -> Ledgers | None:

@@ -11,7 +11,7 @@ from benchmarks.registry import methods, tasks
 from benchmarks.registry.metrics import METRICS, TABLE1
 from benchmarks.results.paper import printed
 from benchmarks.results.reader import Results
-from figures.tables.numbers import number, sentence
+from figures.tables.numbers import number, sentence, stored
 from figures.tables.sheet import SYMBOLS
 
 BOTH = ("correctness", "ged")
@@ -65,8 +65,7 @@ def _grouped(rows: pd.DataFrame) -> dict[str, str]:
 
 def _glance(results: Results, dataset: str) -> list[str]:
     """RSGG-CE on a data set in a sentence: printed, as released, as written, and what can be had without it."""
-    table, paper = results.table("table1"), [printed(dataset, "rsgg-ce", name) for name in BOTH]
-    assert table is not None, "the report is made from table1.csv"
+    table, paper = stored(results, "table1", as_text=False), [printed(dataset, "rsgg-ce", name) for name in BOTH]
     means = table[table["dataset"] == dataset].pivot(index=["method", "variant"], columns="metric", values="mean")
     correct, distance = (value.text if value else "×" for value in paper)
     said = [f"the paper prints Correctness {correct} at GED {distance}"]

@@ -31,7 +31,7 @@ from figures.figure import read_entries
 from figures.gallery import MODULES
 from figures.report import explorer
 from figures.report.opening import opening
-from figures.tables.numbers import cells, folder_of
+from figures.tables.numbers import cells
 from figures.tables.sheet import SYMBOLS, Group, Sheet, html_table, text
 from figures.tables.table1 import ACCOUNTING, PAPER, RENAMING, RULE, RowView, further, layout, with_printed_data
 from rsgg.errors import UsageError
@@ -202,7 +202,8 @@ def _value(value: Any) -> str:
 
 def _manifest(results: Results) -> Sheet:
     """Versions, seeds, commits, machine and duration, from the folder that Table 1 is shown from."""
-    folder = folder_of(results, "table1")
+    table = results.path("table1")
+    folder = table.parent if table else results.folders[-1]
     manifest = read_manifest(folder)
     if not manifest:
         return text("manifest", "", "No manifest is stored beside Table 1.")

@@ -49,8 +49,9 @@ BUILDERS: dict[str, Builder] = {
     "convergence_checks": measurements.convergence,
 }
 FAMILIES: dict[str, Builder] = {"hpo_": searches.hpo, "ablation_": measurements.ablation}  # by how a name begins
-WITHOUT_RESULTS = ("table1", "datasets", "hyperparameters")  # said as the paper prints them where nothing is stored
+AS_PRINTED = ("datasets", "hyperparameters")  # shown as the paper prints them where nothing is stored
 PART_OF_OTHERS = frozenset({"convergence_checks", "runtime_growth"})  # have no page of their own
+FILES = {"convergence": "convergence_checks"}  # what a table is made from, where it is not called like it
 COMMANDS = {  # that compute a table, where they are not called like it
     "verdicts": "table1", "findings": "table1", "comparisons": "table1", "training": "table1",
     "convergence_checks": "convergence", "runtime_growth": "runtime", "hyperparameters": "hpo",
@@ -72,7 +73,15 @@ def names(folder: Path) -> list[str]:
 
 def sheets(name: str, results: Results, *, everything: bool = False) -> list[Sheet]:
     """A table as data: what is seen first, or everything."""
+    if name not in AS_PRINTED and results.table(FILES.get(name, name)) is None:
+        return [sheet.text(name, name, f"No {name} is stored; ./reproduce.sh {_command(name)} computes it.")]
     return _builder(name)(results, everything=everything)
+
+
+def _command(name: str) -> str:
+    """The command that computes a table."""
+    family = next((start.rstrip("_") for start in FAMILIES if name.startswith(start)), name)
+    return COMMANDS.get(name, family)
 
 
 def _in(kind: str, built: Sequence[Sheet]) -> list[Sheet]:
@@ -96,7 +105,7 @@ def html(name: str, results: Results) -> str:
 def write(results: Results, out: Path) -> Iterator[Path]:
     """Every stored table as a page of HTML, Markdown and LaTeX, and its sheets as CSV, into `out`/tables."""
     stored = {name for folder in results.folders for name in names(folder)}
-    for name in sorted({*stored, *WITHOUT_RESULTS} - PART_OF_OTHERS):
+    for name in sorted({*stored, *AS_PRINTED, "table1"} - PART_OF_OTHERS):
         built = sheets(name, results, everything=True)
         files = {f"{one.name}.csv": sheet.as_csv(one) for one in _in(CSV, built) if one.groups}
         files |= {f"{name}.html": sheet.html(_in(HTML, built)), f"{name}.md": sheet.markdown(_in(MARKDOWN, built))}
@@ -144,7 +153,5 @@ def show(name: str, folder: Path, *, everything: bool = False) -> None:
 def _not_there(name: str, folder: Path) -> str:
     there = ", ".join(names(folder)) or "none yet"
     if name in {*names(REFERENCE), *BUILDERS} or name.startswith(tuple(FAMILIES)):
-        start = next((start for start in FAMILIES if name.startswith(start)), "")
-        command = COMMANDS.get(name, start.rstrip("_") or name)
-        return f"{shown(folder)} holds no {name} yet; ./reproduce.sh {command} computes it (stored: {there})."
+        return f"{shown(folder)} holds no {name} yet; ./reproduce.sh {_command(name)} computes it (stored: {there})."
     return f"There is no stored table {name!r}; in {shown(folder)} there are: {there}."

@@ -11,7 +11,7 @@ from benchmarks.registry import ablations, tasks
 from benchmarks.registry.metrics import METRICS
 from benchmarks.results.paper import of_paper
 from benchmarks.results.reader import Results
-from figures.tables.numbers import PREDICTION, cells, in_order, missing, number, row_label
+from figures.tables.numbers import PREDICTION, cells, in_order, missing, number, row_label, stored
 from figures.tables.sheet import ABSENT, Cell, Group, Sheet, text
 
 # -- Data sets -------------------------------------------------------------------------------------------
@@ -54,8 +54,7 @@ DECIMALS = {"ged": 2}
 
 def ablation(results: Results, *, name: str, everything: bool) -> list[Sheet]:
     """Means over folds, a column per value of what is varied; with everything, standard errors and all metrics."""
-    table = results.table(name)
-    assert table is not None, f"{name}.csv is stored"
+    table = stored(results, name, as_text=False)
     vary, released = name.removeprefix("ablation_").removesuffix("_released"), name.endswith("_released")
     grid = ablations.GRIDS["released" if released else "paper"].get(vary)
     title = f"Varying the number of {grid.label} ({grid.title})" if grid else f"Varying {vary}"
@@ -101,9 +100,7 @@ PAPER_SAYS = (
 
 def runtime(results: Results, *, everything: bool) -> list[Sheet]:
     """CPU time and memory as graphs and data sets grow, the growth exponents, and the paper's two claims on them."""
-    table, grown = results.table("runtime"), results.table("runtime_growth", as_text=True)
-    if table is None:
-        return [text("runtime", "Runtime", "No runtimes are stored; ./reproduce.sh runtime measures them.")]
+    table, grown = stored(results, "runtime", as_text=False), results.table("runtime_growth")
     measured, failed = table[table["quantity"] != "failed"], table[table["quantity"] == "failed"]
     quantities = [name for name in QUANTITIES if everything or name in ESSENTIAL]
     sheets = [_runtimes(str(vary), rows, quantities) for vary, rows in measured.groupby("vary", sort=False)]
@@ -141,8 +138,7 @@ def _disturbed(table: pd.DataFrame) -> list[str]:
 
 def runtime_growth(results: Results, *, everything: bool) -> list[Sheet]:
     """Growth exponents with their intervals, and what they say of the paper's two claims."""
-    table = results.table("runtime_growth", as_text=True)
-    assert table is not None, "runtime_growth.csv is stored"
+    table = stored(results, "runtime_growth")
     groups = []
     for row in in_order(table):
         own = table[(table["method"] == row[0]) & (table["variant"] == row[1])]
@@ -247,8 +243,7 @@ COMPARED = {"n": "n", "mean": "Mean", "against_mean": "Other", "difference": "Di
 
 def comparisons(results: Results, *, everything: bool) -> list[Sheet]:
     """Pairs of rows on the same graphs: the difference in Correctness and its p; with everything, all columns."""
-    table = results.table("comparisons", as_text=True)
-    assert table is not None, "comparisons.csv is stored"
+    table = stored(results, "comparisons")
     shown = table if everything else table[table["metric"] == "correctness"]
     columns = [name for name in COMPARED if everything or name in ("difference", "p_holm")]
     metric = ["Metric"] if everything else []
@@ -275,8 +270,7 @@ def training(results: Results, *, everything: bool) -> list[Sheet]:
     """How training ended, per method and class: means over fits, and how many collapsed; else every fit."""
     if everything:
         return plain(results, name="training", everything=True)
-    table = results.table("training")
-    assert table is not None, "training.csv is stored"
+    table = stored(results, "training", as_text=False)
     columns = [name for name in ("discriminator_loss", "generator_loss", "flip_rate", "edits") if name in table]
     groups = []
     for dataset, own in table.groupby("dataset", sort=False):
@@ -299,9 +293,7 @@ FIRST_ROWS = 40  # of a table without a layout of its own, where not everything 
 
 def plain(results: Results, *, name: str, everything: bool) -> list[Sheet]:
     """A stored table as it is; rows and data sets are called by their public names."""
-    table = results.table(name, as_text=True)
-    if table is None:
-        return [text(name, name, "This table is empty.")]
+    table = stored(results, name)
     if "dataset" in table:
         table["dataset"] = [tasks.label(dataset) for dataset in table["dataset"]]
     if {"method", "variant"} <= {*table.columns}:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -51,9 +50,11 @@ def missing(results: Results, name: str, experiment: str = "") -> list[str]:
     return [str(gap) for gap in manifest.get("experiments", {}).get(experiment or name, {}).get("missing", [])]
 
 
-def folder_of(results: Results, name: str) -> Path:
-    path = results.path(name)
-    return path.parent if path else results.folders[-1]
+def stored(results: Results, name: str, *, as_text: bool = True) -> pd.DataFrame:
+    """A table that is known to be stored; as text, its numbers have the digits that were written."""
+    table = results.table(name, as_text=as_text)
+    assert table is not None, f"{name}.csv is asked for only where it is stored"
+    return table.fillna("") if as_text else table
 
 
 def in_order(table: pd.DataFrame) -> list[tuple[str, str]]:

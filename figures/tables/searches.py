@@ -8,7 +8,7 @@ from benchmarks.registry import methods, tasks
 from benchmarks.results.paper import of_paper
 from benchmarks.results.reader import Results
 from benchmarks.results.searches import STUDY
-from figures.tables.numbers import cells, number
+from figures.tables.numbers import cells, number, stored
 from figures.tables.sheet import Cell, Group, Sheet, text
 
 ABOUT = (
@@ -77,10 +77,7 @@ def _as_printed(method: str, paper: pd.DataFrame, columns: dict[str, str]) -> Sh
 
 def hpo_summary(results: Results, *, everything: bool) -> list[Sheet]:
     """A line per search: what it promised to gain over our settings, and what was kept of it on unseen graphs."""
-    table = results.table("hpo_summary", as_text=True)
-    title = "What the searches promised and what came of it"
-    if table is None:
-        return [text("hpo_summary", title, "No search is stored; ./reproduce.sh hpo searches.")]
+    table = stored(results, "hpo_summary")
     measured = [name for name in table.columns if name not in (*STUDY, *COUNTS)]
     counts, shown = [name for name in COUNTS if name in table.columns], measured
     if not everything:
@@ -96,6 +93,7 @@ def hpo_summary(results: Results, *, everything: bool) -> list[Sheet]:
         "Promised: their difference; kept: the same on graphs that chose nothing; optimism: promised less kept."
     )
     notes = [] if everything else ["All columns: show hpo_summary --all."]
+    title = "What the searches promised and what came of it"
     return [Sheet("hpo_summary", title, headings, groups, caption, notes, names=2)]
 
 
@@ -112,8 +110,7 @@ BEST_TRIALS = 10  # of each study, where not everything is shown
 
 def hpo(results: Results, *, name: str, everything: bool) -> list[Sheet]:
     """The trials of a method's searches, the best first; all of them in their order with everything."""
-    table = results.table(name, as_text=True)
-    assert table is not None, f"{name}.csv is stored"
+    table = stored(results, name)
     sheets = []
     for key, rows in table.groupby(STUDY, sort=False):
         study = dict(zip(STUDY, key, strict=True))

@@ -7,7 +7,7 @@ import pandas as pd
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.metrics import METRICS
 from benchmarks.results.reader import Results
-from figures.tables.numbers import cells, number
+from figures.tables.numbers import cells, number, stored
 from figures.tables.sheet import Cell, Group, Sheet, text
 
 STANDS = (
@@ -31,9 +31,7 @@ def counted(table: pd.DataFrame) -> str:
 
 def verdicts(results: Results, *, everything: bool) -> list[Sheet]:
     """A line for each printed number: ours, our prediction interval and the verdict; with everything, also why."""
-    table = results.table("verdicts", as_text=True)
-    if table is None:
-        return [text("verdicts", "The printed numbers", "No verdicts are stored; ./reproduce.sh table1 computes them.")]
+    table = stored(results, "verdicts")
     groups = []
     for dataset, rows in table.groupby("dataset", sort=False):
         lines = [_verdict(line)[: 6 if everything else 5] for line in rows.to_dict("records")]
@@ -55,9 +53,7 @@ def _verdict(line: dict[str, str]) -> list[Cell]:
 
 def findings(results: Results, *, everything: bool) -> list[Sheet]:
     """What a close reading found: the titles with their verdicts, or all that is said about each."""
-    table = results.table("findings", as_text=True)
-    if table is None:
-        return [text("findings", "Findings", "No findings are stored; ./reproduce.sh table1 computes them.")]
+    table = stored(results, "findings")
     lines = table.to_dict("records")
     caption = f"Computed from the stored results; the rule of each verdict is in benchmarks/judging. {counted(table)}"
     if not everything:
@@ -80,9 +76,7 @@ def _finding(line: dict[str, str]) -> list[Cell]:
 
 def claims(results: Results, *, everything: bool) -> list[Sheet]:
     """What the paper's text says, and whether it holds as released and as written."""
-    table = results.table("claims", as_text=True)
-    if table is None:
-        return [text("claims", "Claims", "No claims are stored; ./reproduce.sh claims checks them.")]
+    table = stored(results, "claims")
     caption = (
         "What the paper's text says, checked on stored results; the rule of each verdict is in benchmarks/judging. As "
         "released: what the released code computes; as written: the methods as their papers define them. "

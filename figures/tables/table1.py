@@ -17,7 +17,7 @@ from benchmarks.registry import methods, tasks
 from benchmarks.registry.metrics import FURTHER, METRICS, TABLE1, Metric
 from benchmarks.results.paper import measured_on, paper_table, printed
 from benchmarks.results.reader import Results
-from figures.tables.numbers import missing, number, sentence
+from figures.tables.numbers import missing, number, sentence, stored
 from figures.tables.sheet import ABSENT, CSV, HTML, MARKDOWN, TERMINAL, Cell, Group, Sheet, text
 
 PAPER = "paper"  # the variant of printed rows
@@ -62,10 +62,8 @@ class RowView:
 
 def layout(results: Results) -> dict[str, list[RowView]]:
     """The rows of each data set in the order in which they are shown, those that are missing included."""
-    table = results.table("table1", as_text=True)
-    table = pd.DataFrame(columns=["dataset", "method", "variant"]) if table is None else table
     lines: dict[Key, list[dict[str, str]]] = {}
-    for line in table.to_dict("records"):
+    for line in stored(results, "table1").to_dict("records"):
         lines.setdefault((line["dataset"], line["method"], line["variant"]), []).append(line)
     asked = dict.fromkeys([*lines, *_missing_rows(missing(results, "table1"))])
     rows: dict[str, list[RowView]] = {}
@@ -184,8 +182,6 @@ def _short_name(dataset: str, beside: str) -> str:
 
 def table1(results: Results, *, everything: bool) -> list[Sheet]:
     """In short, the paper's methods on a screen; or every row and metric, with every verdict's reason."""
-    if results.path("table1") is None:
-        return [text("table1", "Table 1", "Table 1 is not stored; ./reproduce.sh table1 computes it.")]
     rows = layout(results)
     return _in_full(rows, results) if everything else _in_short(rows)
 
