@@ -42,19 +42,10 @@ def _name(method: str, variant: str) -> Cell:
 
 def table1(results: Results) -> str:
     """What became of the printed numbers, a table per data set of the paper, and the findings."""
-    table = (
-        stored(results, "table1", as_text=False)
-        .set_index(["dataset", "method", "variant", "metric"])["mean"]
-        .sort_index()
-    )
-    tables = [_of_dataset(table, entry.name) for entry in tasks.of_paper()]
-    return "\n\n".join(
-        [
-            _counts(stored(results, "verdicts", as_text=False)),
-            *tables,
-            _listed(stored(results, "findings", as_text=False)),
-        ]
-    )
+    table = stored(results, "table1", as_text=False)
+    means = table.set_index(["dataset", "method", "variant", "metric"])["mean"].sort_index()
+    tables = [_of_dataset(means, entry.name) for entry in tasks.of_paper()]
+    return "\n\n".join([_counts(stored(results, "verdicts")), *tables, _listed(stored(results, "findings"))])
 
 
 def _counts(verdicts: pd.DataFrame) -> str:
@@ -115,9 +106,8 @@ def ablations(results: Results) -> str:
     """A table per ablation: Correctness and, in parentheses, GED, at four values of the grid."""
     tables = []
     for vary, values in SHOWN_VALUES.items():
-        curves = stored(results, f"ablation_{vary}", as_text=False).set_index(["method", "variant", "metric", "value"])[
-            "mean"
-        ]
+        table = stored(results, f"ablation_{vary}", as_text=False)
+        curves = table.set_index(["method", "variant", "metric", "value"])["mean"]
         rows = [_curve(curves, *row, values) for row in CURVES]
         tables.append(_pipes([grids.PAPER[vary].label.capitalize(), *map(str, values)], rows))
     return "\n\n".join(tables)
@@ -145,7 +135,7 @@ VERDICTS = {
 
 def claims(results: Results) -> str:
     """How many claims of the paper's prose hold."""
-    count = stored(results, "claims", as_text=False)["verdict"].value_counts()
+    count = stored(results, "claims")["verdict"].value_counts()
     parts = [f"{count[verdict]} {words}" for verdict, words in VERDICTS.items() if verdict in count]
     return f"Of {count.sum()} claims of the paper's prose, checked by measurement, {', '.join(parts)}."
 
