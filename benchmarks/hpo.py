@@ -34,7 +34,7 @@ from benchmarks.running.experiment import Experiment, Finished, run_cells
 from benchmarks.running.options import HpoOptions
 from benchmarks.running.progress import in_words
 from benchmarks.running.run_cell import Report
-from benchmarks.running.workers import Work
+from benchmarks.running.workers import Idle, Work
 from benchmarks.searching import tables as hpo_tables
 from benchmarks.searching.space import Search, Values
 from benchmarks.searching.study import Compute, Score, Study, opened, run_trial, score, stored_trials, values_of, winner
@@ -59,7 +59,9 @@ class Hpo(Experiment):
         return Store(_folder(options))
 
     def compute(self, options: Any, store: Store, report: Report) -> None:
-        self.without = [search for search in searches_for(options) if not _conduct(search, options, store)]
+        with Idle() as idle:
+            work = Work(options.data_dir, options.device, None, options.cell_seconds, idle=idle)
+            self.without = [search for search in searches_for(options) if not _conduct(search, options, store, work)]
 
     def conclude(self, options: Any, store: Store, report: Report) -> int:
         with Artefacts(options.results, self.name) as files:
@@ -171,9 +173,9 @@ def _seconds_per_fold(search: Search, trials: Sequence[FrozenTrial], store: Stor
 # -- A search --------------------------------------------------------------------------------------------
 
 
-def _conduct(search: Search, options: HpoOptions, store: Store) -> bool:
+def _conduct(search: Search, options: HpoOptions, store: Store, work: Work) -> bool:
     """Do the trials that are left, measure the winner, write the method's file; False where no trial was completed."""
-    compute = partial(_compute, store=store, options=options, computed=set())
+    compute = partial(_compute, store=store, options=options, work=work, computed=set())
     with opened(search, n_trials(options), url=options.storage, folder=_folder(options), fresh=options.fresh) as study:
         started, done_before = time.monotonic(), len(study.finished())
         while (trial := study.next()) is not None:
@@ -194,10 +196,9 @@ def _conduct(search: Search, options: HpoOptions, store: Store) -> bool:
     return winner(trials) is not None
 
 
-def _compute(cells: Sequence[Cell], *, store: Store, options: HpoOptions, computed: set[str]) -> Report:
+def _compute(cells: Sequence[Cell], *, store: Store, options: HpoOptions, work: Work, computed: set[str]) -> Report:
     """Compute these cells; with --fresh each once in this run, however often the search comes back to it."""
     again = options.fresh and not computed.issuperset(cell.key for cell in cells)
-    work = Work(options.data_dir, options.device, None, options.cell_seconds)
     report = run_cells(cells, store, work, jobs=options.jobs, fresh=again, dask=options.dask)
     computed.update(cell.key for cell in cells)
     return report

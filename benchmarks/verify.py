@@ -23,6 +23,7 @@ from torch import Tensor
 
 from benchmarks.publish import render
 from benchmarks.registry import methods, tasks
+from benchmarks.registry.tasks import TRAINING, TaskEntry
 from benchmarks.results import artefacts
 from benchmarks.results.cell import FOLDS, Cell
 from benchmarks.results.files import REFERENCE, shown
@@ -130,15 +131,23 @@ def _alike(path: Path, again: Path) -> bool:
 # -- Cells again -----------------------------------------------------------------------------------------
 
 
+def task_of(declared: dict[str, Any]) -> TaskEntry:
+    """The task that a stored definition declares; for a search, the training graphs of a fold of one."""
+    name, training_of = declared["name"], declared.get("training_of")
+    base = name.removesuffix(TRAINING) if training_of else name
+    if base not in tasks.tasks():
+        raise DataError(f"{name} is no task of this version.")
+    entry = tasks.task(base).varied(declared.get("options", {}))
+    return entry.training_graphs(*training_of) if training_of else entry
+
+
 def cell_of(definition: dict[str, Any]) -> Cell:
     """The cell with this definition, as this version of the code would compute it."""
-    task, method = definition["task"], definition["method"]
-    entry = tasks.tasks().get(task["name"])
+    entry, method = task_of(definition["task"]), definition["method"]
     row = methods.rows().get((method["name"], method["variant"]))
-    if entry is None or row is None:
-        raise DataError(f"{task['name']}, {method['name']}:{method['variant']} is not in this version's registry.")
-    entry = entry.varied(task.get("options", {}))
-    row = row.for_task(task["name"])
+    if row is None:
+        raise DataError(f"{method['name']}:{method['variant']} is no row of this version.")
+    row = row.for_task(entry.name)
     cell = Cell(
         entry, row, definition["fold"], definition.get("folds", FOLDS), definition["seed"], definition.get("k", 1)
     )
@@ -195,11 +204,10 @@ def _problems(
     """The cells that have rows, with their graphs and oracle; why some have none goes into `without_data`."""
     for stored in (stored for stored in sample if not stored.skipped):
         task = stored.metadata["definition"]["task"]
-        entry = tasks.tasks().get(task["name"])
-        if entry is None:
-            without_data[task["name"]] = f"{task['name']} is no task of this version."
-            continue
-        problem = loaded(entry.varied(task.get("options", {})), data_dir, None)
+        try:
+            problem = loaded(task_of(task), data_dir, None)
+        except DataError as error:
+            problem = error
         if isinstance(problem, DataError):
             without_data[task["name"]] = str(problem)
         else:

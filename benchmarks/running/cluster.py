@@ -60,7 +60,7 @@ def computed_on(address: str, cells: Sequence[Cell], work: Work) -> Generator[Ou
     """Outcomes of the cells in the order in which the workers of the cluster are done with them."""
     n_workers(address, work.device)
     folder = None if work.data_dir is None else work.data_dir.absolute()  # workers have another working directory
-    here = replace(work, data_dir=folder)
+    here = replace(work, data_dir=folder, idle=None)
     try:
         with _quiet(), distributed.Client(address, timeout=TIMEOUT, set_as_default=False) as client:
             parallel = joblib.Parallel(

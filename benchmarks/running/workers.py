@@ -17,10 +17,10 @@ import threading
 import time
 from collections.abc import Generator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 from benchmarks.results.cell import Cell
 from benchmarks.results.files import ROOT
@@ -40,6 +40,24 @@ class Work:
     observer: Observer | None = None
     cell_seconds: float | None = None  # a cell that takes longer is ended and counts as failed
     new_process_each: bool = False  # for measurements that must not see what ran before
+    idle: Idle | None = None  # where workers wait between two calls, instead of ending
+
+
+@dataclass
+class Idle:
+    """Workers that have nothing to do and wait for the next call, as long as the block lasts.
+
+    A search hands out a few cells at a time, and starting a process takes longer than many cells.
+    """
+
+    workers: list[_Worker] = field(default_factory=list)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        while self.workers:
+            self.workers.pop().end()
 
 
 def computed(cells: Sequence[Cell], jobs: int, work: Work) -> Generator[Outcome]:
@@ -77,12 +95,14 @@ class _Pool:
     def _hand_out(self) -> None:
         """Give waiting cells to idle workers, starting workers as long as there are fewer than jobs."""
         for worker in [worker for worker in self.workers.values() if worker.cell is None]:
-            if not self.waiting or (worker.used and self.work.new_process_each):
+            if worker.used and self.work.new_process_each:
                 self._end(worker)
+            elif not self.waiting:
+                self._release(worker)
             else:
                 self._give(worker)
         while self.waiting and len(self.workers) < self.jobs:
-            worker = _Worker.started()
+            worker = self.work.idle.workers.pop() if self.work.idle and self.work.idle.workers else _Worker.started()
             self.workers[worker.connection] = worker
             self._give(worker)
 
@@ -122,6 +142,14 @@ class _Pool:
     def _end(self, worker: _Worker) -> None:
         self.workers.pop(worker.connection, None)
         worker.end()
+
+    def _release(self, worker: _Worker) -> None:
+        """A worker that has nothing to do ends, or waits for the next call where there is a place to wait."""
+        if self.work.idle is None:
+            self._end(worker)
+        else:
+            self.workers.pop(worker.connection)
+            self.work.idle.workers.append(worker)
 
     def stop(self) -> None:
         for worker in list(self.workers.values()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -11,18 +12,34 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from glob import glob
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import optuna
 import pandas as pd
 import pytest
-import torch
 
+from benchmarks import cli, hpo
+from benchmarks.registry import methods, tasks
+from benchmarks.results.artefacts import Artefacts, read_manifest
+from benchmarks.results.cell import Cell
+from benchmarks.results.files import PAPER as OF_PAPER
+from benchmarks.results.files import ROOT
+from benchmarks.results.ledger import Store
+from benchmarks.results.searches import NOT_SEARCHED
+from benchmarks.running import run_cell
+from benchmarks.running.experiment import run_cells
+from benchmarks.running.options import HpoOptions
+from benchmarks.running.run_cell import Outcome, Report
+from benchmarks.searching import study
+from benchmarks.searching import tables as hpo_tables
+from benchmarks.searching.space import Search, distribution, exactly
+from benchmarks.verify import task_of, verify
 from rsgg.baselines.cf2 import CF2
 from rsgg.baselines.clear import CLEAR
 from rsgg.baselines.gcountergan import GCounteRGAN
@@ -30,83 +47,34 @@ from rsgg.baselines.meg import MEG
 from rsgg.baselines.released.cf2 import ReleasedCF2
 from rsgg.baselines.released.clear import ReleasedCLEAR
 from rsgg.baselines.released.gcountergan import ReleasedGCounteRGAN
-from benchmarks import catalogue, cli, hpo, hpo_table, runner, study
-from benchmarks.catalogue import Method, declared_dataset
-from benchmarks.cell import Cell
-from benchmarks.options import HpoOptions
-from benchmarks.runner import Outcome, Report, run_cells
-from benchmarks.searches import Search, distribution, exactly
-from benchmarks.store import Store
-from benchmarks.verify import verify
-from rsgg.data import TrainingGraphs, TreeCycles
+from rsgg.data import TreeCycles
 from rsgg.errors import DataError, FitError, UsageError
-from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, Interval, hyper
-from rsgg.rsgg_ce.released import ReleasedRSGGCE
+from rsgg.explainer import Choice, Explainer, Interval
 from rsgg.rsgg_ce.explainer import RSGGCE
+from rsgg.rsgg_ce.released import ReleasedRSGGCE
 from rsgg.seeds import seed_for
-
-ROOT = Path(__file__).parent.parent
-DATA = TreeCycles(n_nodes=10, n_graphs=60, max_cycle_nodes=4)
-
-
-@dataclass(kw_only=True)
-class Tuned(Explainer):
-    """Explains the better the nearer `share` is to .8 and `weight` to .3; with one of its modes it cannot be fitted."""
-
-    share: float = hyper(0.9, "p", space=Choice(tuple(i / 10 for i in range(1, 11))), paper=0.4)
-    weight: float = hyper(0.5, "w", space=Interval(0.0, 1.0), paper=2.0)
-    mode: str = hyper("plain", "mode", space=Choice(("plain", "other", "broken")), paper="plain")
-    secret: float = hyper(0.0, "s", space=Interval(0.0, 1.0), paper=0.0, beyond=True)
-    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, learns=True)
-
-    def _fit(self, graphs, classes, oracle, seed):
-        if self.mode == "broken":
-            raise FitError("This mode cannot be fitted; use another.")
-
-    def _explain(self, graphs, classes, oracle, k, seed):
-        time.sleep(float(os.environ.get("RSGG_TEST_DELAY", 0)))
-        chance = 1 - abs(self.share - 0.8) - 0.3 * abs(self.weight - 0.3)
-        full = 1 - torch.eye(graphs.n_nodes, dtype=torch.uint8)
-        answers = []
-        for name, c in zip(graphs.names, classes.tolist(), strict=True):
-            lucky = seed_for(seed, name) % 1000 < 1000 * chance
-            answers.append(Candidate(full * (c == 0)) if lucky else Candidate(None, "no luck"))
-        return answers
-
-
-TUNED = Method("tuned", "faithful", Tuned)
-SEARCH = Search.of(TUNED, DATA, "nested", (0,))
-PAPER = Search.of(TUNED, DATA, "paper", (0, 1, 2, 3))
+from tests.benchmarks.searching.tuned import DATA, PAPER, ROWS, SEARCH, TASKS, TUNED, Tuned, options, search_for
 
 
 @pytest.fixture(autouse=True)
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "CATALOGUE", (*catalogue.CATALOGUE, TUNED))
-    monkeypatch.setitem(catalogue.DATASETS, "tree-cycles", DATA)
-    monkeypatch.setitem(catalogue.SMALL_DATASETS, "tree-cycles", DATA)
-
-
-def options(out: Path, **values: Any) -> HpoOptions:
-    return HpoOptions(**{"methods": ["tuned"], "out": out, "jobs": 1, "trials": 12, **values})
+    monkeypatch.setattr(methods, "METHODS", list(ROWS))
+    monkeypatch.setattr(tasks, "TASKS", list(TASKS))
 
 
 def found(out: Path) -> pd.DataFrame:
-    return hpo_table.read(out / "hpo_tuned.csv").drop(columns=hpo_table.TIMES)
+    return hpo_tables.read(out / "hpo_tuned.csv").drop(columns=["seconds", "started"])
 
 
-def main() -> None:
-    """Arguments: folder, number of workers, number of trials, storage (none by default). For tests that kill it."""
-    catalogue.CATALOGUE = (*catalogue.CATALOGUE, TUNED)
-    catalogue.DATASETS["tree-cycles"] = DATA
-    folder, jobs, trials, *storage = sys.argv[1:]
-    sys.exit(hpo.run(options(Path(folder), jobs=int(jobs), trials=int(trials), storage="".join(storage))))
+def store_of(out: Path) -> Store:
+    return Store(out / "hpo")
 
 
 def start(folder: Path, *arguments: object, delay: float = 0.0) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "RSGG_TEST_DELAY": str(delay), "OMP_NUM_THREADS": "1"}
-    program = [sys.executable, "-c", "from tests.test_hpo import main; main()", str(folder), *map(str, arguments)]
+    program = "from tests.benchmarks.searching.tuned import main; main()"
     return subprocess.Popen(
-        program,
+        [sys.executable, "-c", program, str(folder), *map(str, arguments)],
         env=environment,
         text=True,
         start_new_session=True,
@@ -118,12 +86,12 @@ def start(folder: Path, *arguments: object, delay: float = 0.0) -> subprocess.Po
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Twelve nested trials in one go on one worker."""
+    """Twelve nested trials in one go."""
     folder = tmp_path_factory.mktemp("undisturbed")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(catalogue, "CATALOGUE", (*catalogue.CATALOGUE, TUNED))
-        patch.setitem(catalogue.DATASETS, "tree-cycles", DATA)
-        assert hpo.run(options(folder)) == 0
+        patch.setattr(methods, "METHODS", list(ROWS))
+        patch.setattr(tasks, "TASKS", list(TASKS))
+        assert search_for(folder) == 0
     return folder
 
 
@@ -180,12 +148,10 @@ def test_the_space_and_the_best_values_are_the_appendixs(method: type[Explainer]
 
 @pytest.mark.parametrize("method", ["cf2", "clear", "g-countergan", "rsgg-ce"])
 def test_what_the_paper_searched_is_searched_or_said_why_not(method: str):
-    printed = pd.read_csv(ROOT / "results" / "paper" / "hyperparameters.csv")
+    printed = pd.read_csv(OF_PAPER / "hyperparameters.csv")
     for variant in ("faithful", "released"):
-        space = catalogue.choose_methods([f"{method}:{variant}"])[0].explainer.search_space(beyond=False)
-        assert (
-            len(space) + len(hpo_table.NOT_SEARCHED.get((method, variant), {})) == (printed["method"] == method).sum()
-        )
+        space = methods.choose([f"{method}:{variant}"])[0].load().search_space(beyond=False)
+        assert len(space) + len(NOT_SEARCHED.get((method, variant), {})) == (printed["method"] == method).sum()
 
 
 def test_what_goes_beyond_the_paper_is_searched_only_when_asked_for():
@@ -196,7 +162,7 @@ def test_what_goes_beyond_the_paper_is_searched_only_when_asked_for():
 
 def test_megs_space_is_declared_and_holds_what_table_1_uses():
     assert set(MEG.search_space()) == {"episodes", "decay", "horizon", "lr"}
-    search = Search.of(catalogue.choose_methods(["meg:faithful"])[0], DATA, "nested", (0,))
+    search = Search.of(methods.choose(["meg:faithful"])[0], DATA, "nested", (0,))
     assert search.given()[1] == {"episodes": 800, "decay": 0.997, "horizon": 2, "lr": 1e-4}
 
 
@@ -209,11 +175,11 @@ def test_a_drawn_value_is_a_declared_value():
     assert isinstance(distribution(Choice(RATES)), optuna.distributions.CategoricalDistribution)
 
 
-def test_first_the_papers_values_then_the_catalogues():
-    """Of Tuned, the paper's weight is outside the space, so the catalogue's is tried with the rest of the paper's."""
+def test_first_the_papers_values_then_the_registrys():
+    """Of Tuned, the paper's weight is outside the space, so the registry's is tried with the rest of the paper's."""
     ours = {"share": 0.9, "weight": 0.5, "mode": "plain"}
     assert SEARCH.given() == [{"share": 0.4, "weight": 0.5, "mode": "plain"}, ours]
-    outside = replace(SEARCH, method=replace(TUNED, hyperparameters={"share": 0.95}))
+    outside = replace(SEARCH, method=replace(TUNED, options={"share": 0.95}))
     assert outside.given() == [{"share": 0.4, "weight": 0.5, "mode": "plain"}]
 
 
@@ -228,19 +194,19 @@ def test_as_many_trials_as_asked_for_and_what_was_given_first(undisturbed: Path)
 
 
 def test_two_workers_find_what_one_finds(tmp_path: Path, undisturbed: Path):
-    assert hpo.run(options(tmp_path, jobs=2)) == 0
+    assert hpo.Hpo().run(options(tmp_path, jobs=2)) == 0
     pd.testing.assert_frame_equal(found(tmp_path), found(undisturbed))
 
 
 def test_a_search_in_parts_is_the_search_in_one_go(tmp_path: Path, undisturbed: Path):
     for trials in (1, 5, 12):
-        assert hpo.run(options(tmp_path, trials=trials)) == 0
+        assert search_for(tmp_path, trials=trials) == 0
     pd.testing.assert_frame_equal(found(tmp_path), found(undisturbed))
 
 
 @pytest.mark.parametrize("signal_number", [signal.SIGKILL, signal.SIGINT])
 def test_killed_and_resumed_as_in_one_go(tmp_path: Path, undisturbed: Path, signal_number: int):
-    process = start(tmp_path, 1, 12, delay=0.15)
+    process = start(tmp_path, 12, delay=0.15)
     end = time.monotonic() + 100
     while len(list(tmp_path.rglob("seed*[0-9a-f].parquet"))) < 5:
         assert process.poll() is None and time.monotonic() < end, process.communicate()
@@ -249,9 +215,13 @@ def test_killed_and_resumed_as_in_one_go(tmp_path: Path, undisturbed: Path, sign
     _, err = process.communicate(timeout=60)
     if signal_number == signal.SIGINT:
         assert process.returncode == 130, err
-        assert err.splitlines()[-1].startswith("Stopped; finished trials and folds are stored; the same command")
+        said = re.fullmatch(
+            r"Stopped; (\d+) of 12 trials are finished and stored; the same command goes on from here\.",
+            err.splitlines()[-1],
+        )
+        assert said and 0 < int(said[1]) < 12
     assert not (tmp_path / "hpo_tuned.csv").exists()
-    assert hpo.run(options(tmp_path)) == 0
+    assert search_for(tmp_path) == 0
     pd.testing.assert_frame_equal(found(tmp_path), found(undisturbed))
 
 
@@ -266,10 +236,13 @@ def test_an_interrupt_is_one_even_if_a_lock_makes_something_else_of_it(
         return True
 
     monkeypatch.setattr(hpo, "_conduct", interrupted_while_unlocking)
-    assert hpo.run(options(tmp_path)) == 130 and capsys.readouterr().err.startswith("Stopped; ")
+    assert search_for(tmp_path) == 130
+    assert capsys.readouterr().err == (
+        "Stopped; 0 of 12 trials are finished and stored; the same command goes on from here.\n"
+    )
     monkeypatch.setattr(hpo, "_conduct", lambda *_: (tmp_path / "lock").unlink())
     with pytest.raises(FileNotFoundError):
-        hpo.run(options(tmp_path))
+        search_for(tmp_path)
 
 
 def test_a_trial_killed_while_its_values_were_written_gets_the_same_values(tmp_path: Path, undisturbed: Path):
@@ -279,22 +252,22 @@ def test_a_trial_killed_while_its_values_were_written_gets_the_same_values(tmp_p
             trial = begun.next()
             assert trial is not None
             if trial.number < 2:
-                study.run_trial(SEARCH, trial, Store(tmp_path), lambda cells: run_cells(cells, Store(tmp_path)), 1)
+                study.run_trial(SEARCH, trial, store_of(tmp_path), partial(run_cells, store=store_of(tmp_path)), 1)
         wanted = float(found(undisturbed)["share"][2])
         kind = distribution(SEARCH.space["share"])
         begun.storage.set_trial_param(begun._id_of(2), "share", kind.to_internal_repr(wanted), kind)
     journal = next((tmp_path / "hpo").glob("*.log"))
     journal.write_bytes(journal.read_bytes() + b'{"op_code": 5, "tor')  # and the last line is torn
-    assert hpo.run(options(tmp_path)) == 0
+    assert search_for(tmp_path) == 0
     pd.testing.assert_frame_equal(found(tmp_path), found(undisturbed))
 
 
 def test_a_study_in_a_database_is_the_study_in_a_journal(tmp_path: Path, undisturbed: Path):
     url = f"sqlite:///{tmp_path / 'hpo.db'}"
-    assert hpo.run(options(tmp_path, storage=url, trials=7)) == 0
-    assert hpo.run(options(tmp_path, storage=url)) == 0
+    assert search_for(tmp_path, storage=url, trials=7) == 0
+    assert search_for(tmp_path, storage=url) == 0
     pd.testing.assert_frame_equal(found(tmp_path), found(undisturbed))
-    assert not (tmp_path / "hpo").exists()
+    assert not list((tmp_path / "hpo").glob("*.log"))
 
 
 def test_a_dead_process_is_noticed_in_a_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undisturbed: Path):
@@ -304,7 +277,7 @@ def test_a_dead_process_is_noticed_in_a_database(tmp_path: Path, monkeypatch: py
         assert dead is not None and dead.number == 0
     monkeypatch.setattr(study, "PATIENCE", 1.0)
     monkeypatch.setattr(study, "POLL", 0.1)
-    assert hpo.run(options(tmp_path, storage=url)) == 0
+    assert search_for(tmp_path, storage=url) == 0
     trials = found(tmp_path).query("state not in ('winner', 'default', 'default, seen')")
     assert trials["number"].tolist() == [str(i) for i in range(12)], (
         "and its trial is done by another, under its number"
@@ -312,9 +285,9 @@ def test_a_dead_process_is_noticed_in_a_database(tmp_path: Path, monkeypatch: py
 
 
 def test_fresh_begins_anew_and_computes_again(tmp_path: Path):
-    assert hpo.run(options(tmp_path, trials=2)) == 0
+    assert search_for(tmp_path, trials=2) == 0
     before, old = found(tmp_path), {path: path.stat().st_mtime_ns for path in tmp_path.rglob("seed*.parquet")}
-    assert hpo.run(options(tmp_path, trials=2, fresh=True)) == 0
+    assert search_for(tmp_path, trials=2, fresh=True) == 0
     pd.testing.assert_frame_equal(found(tmp_path), before)
     assert all(path.stat().st_mtime_ns > then for path, then in old.items())
 
@@ -326,60 +299,50 @@ def test_nested_selection_never_sees_a_test_graph():
     whole = DATA.load()
     for fold in range(3):
         search = Search.of(TUNED, DATA, "nested", (fold,))
-        held_out = {whole.graphs.names[i] for i in whole.folds()[fold].test.tolist()}
+        held_out = {whole.graphs.names[i] for i in whole.folds(10)[fold].test.tolist()}
         assert len(held_out) == 6
         for cell in search.cells({}):
-            seen = cell.dataset.load().graphs.names
+            seen = cell.task.load().graphs.names
             assert len(seen) == 54 and not held_out & set(seen)
         (test,) = search.test_cells({})
-        assert test.dataset == DATA and test.fold == fold and test.folds == 10
+        assert test.task == DATA and test.fold == fold and test.folds == 10
 
 
 def test_inner_folds_are_disjoint_parts_of_the_training_graphs():
     inner = SEARCH.cells({})
-    folds = inner[0].dataset.load().folds(5, 0)
+    folds = inner[0].task.load().folds(5, 0)
     assert [cell.fold for cell in inner] == [0, 1, 2] and {cell.folds for cell in inner} == {5}
     assert sorted(np.concatenate([fold.test for fold in folds])) == list(range(54))
 
 
 def test_the_papers_protocol_selects_on_the_test_folds_and_is_judged_by_new_graphs(tmp_path: Path):
-    assert hpo.run(options(tmp_path, protocol="paper", folds=["0-3"], trials=3)) == 0
+    assert search_for(tmp_path, protocol="paper", folds=["0-3"], trials=3) == 0
     assert [cell.fold for cell in PAPER.cells({})] == [0, 1, 2, 3]
-    assert all(cell.dataset == DATA and cell.seed == 0 for cell in PAPER.cells({}))
-    assert all(cell.dataset == replace(DATA, seed=1) and cell.seed == 1 for cell in PAPER.test_cells({}))
+    assert all(cell.task == DATA and cell.seed == 0 for cell in PAPER.cells({}))
+    assert all(cell.task == DATA.varied({"seed": 1}) and cell.seed == 1 for cell in PAPER.test_cells({}))
     rows = found(tmp_path)
     first = PAPER.cells({"share": 0.4, "weight": 0.5, "mode": "plain"})
-    ledgers = [Store(tmp_path).read(cell).ledger for cell in first]
+    ledgers = [store_of(tmp_path).ledger([cell]) for cell in first]
     mean = np.mean([np.mean(ledger["predicted"] != ledger["predicted_cf"]) for ledger in ledgers])
     assert float(rows["value"][0]) == pytest.approx(mean) and rows["outer_fold"][0] == "0,1,2,3"
 
 
 def test_inner_cells_have_the_base_data_sets_hyperparameters_and_support():
     """Released MEG is only defined for some data sets: so it is for their training graphs."""
-    elsewhere = replace(TUNED, on={"tree-cycles": {"secret": 0.5}}, datasets=("tree-cycles",))
+    elsewhere = replace(TUNED, on={"tree-cycles": {"secret": 0.5}}, tasks=("tree-cycles",))
     cell = Search.of(elsewhere, DATA, "nested", (0,)).cells({"share": 0.2})[0]
     assert cell.method.build().hyperparameters() == {"share": 0.2, "weight": 0.5, "mode": "plain", "secret": 0.5}
-    assert not cell.method.unsupported(cell.dataset.name) and cell.dataset.name == "tree-cycles-training"
-
-
-def test_a_data_set_is_made_again_from_its_declaration():
-    for spec in (
-        TrainingGraphs(replace(DATA, n_cycles=1, cycle_size=3), 3, seed=0),
-        TreeCycles(n_nodes=128, n_cycles=4, cycle_size=3, name="tree-cycles-ablation"),
-        TreeCycles(n_nodes=12, name="tree-cycles-ablation"),
-        catalogue.DATASETS["asd"],
-    ):
-        again = declared_dataset(Cell(spec, TUNED, 0).definition["dataset"])
-        assert again == spec and again.name == spec.name
-    with pytest.raises(DataError, match="no data set of this version"):
-        declared_dataset({"name": "moons", "parameters": {"noise": 1}})
-    with pytest.raises(DataError, match="There is no fold 10"):
-        TrainingGraphs(DATA, 10)
+    assert not cell.method.unsupported(cell.task.name) and cell.task.name == "tree-cycles-training"
 
 
 def test_cells_of_a_search_verify(undisturbed: Path):
-    findings = verify([undisturbed], sample=100)
-    assert not findings.wrong and "all agree" in findings.sentences[-1], findings.sentences
+    """Those on training graphs too."""
+    findings = verify([undisturbed / "hpo"], derive=100)
+    assert not findings.wrong and len(findings.sentences) == 2, findings.sentences
+    assert "all agree" in findings.sentences[-1]
+    assert task_of(SEARCH.cells({})[0].definition["task"]) == SEARCH.cells({})[0].task
+    with pytest.raises(DataError, match="moons is no task of this version"):
+        task_of({"name": "moons", "options": {"noise": 1}})
 
 
 # -- One trial -----------------------------------------------------------------------------------------------------
@@ -419,7 +382,7 @@ def test_pruning_is_decided_by_folds_in_their_order(tmp_path: Path, at_once: int
 
 
 def test_a_failing_fold_fails_the_trial_and_not_the_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    assert hpo.run(options(tmp_path, trials=12)) == 0
+    assert search_for(tmp_path, trials=12) == 0
     broken = found(tmp_path).query("mode == 'broken'")
     assert len(broken) and set(broken["state"]) == {"failed"} and set(broken["value"]) == {""}
     assert set(broken["reason"]) == {"This mode cannot be fitted; use another."}
@@ -428,7 +391,7 @@ def test_a_failing_fold_fails_the_trial_and_not_the_study(tmp_path: Path, capsys
 
 def test_where_every_trial_fails_it_is_said(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(Tuned, "_fit", lambda *_: (_ for _ in ()).throw(FitError("Never.")))
-    assert hpo.run(options(tmp_path, trials=2)) == 1
+    assert search_for(tmp_path, trials=2) == 1
     assert "no trial was completed; hpo_tuned.csv says why." in capsys.readouterr().err
 
 
@@ -438,11 +401,11 @@ def test_missing_data_end_the_search_and_fail_no_trial(tmp_path: Path, monkeypat
 
     with monkeypatch.context() as patch:
         patch.setattr(TreeCycles, "load", missing)
-        runner._loaded.cache_clear()
+        run_cell._Loaded.get.cache_clear()
         with pytest.raises(DataError, match="There are no data here"):
-            hpo.run(options(tmp_path, trials=3))
-    runner._loaded.cache_clear()
-    assert hpo.run(options(tmp_path, trials=3)) == 0
+            search_for(tmp_path, trials=3)
+    run_cell._Loaded.get.cache_clear()
+    assert search_for(tmp_path, trials=3) == 0
     assert "failed" not in found(tmp_path)["state"].to_numpy()[:2]
 
 
@@ -451,9 +414,13 @@ def test_missing_data_end_the_search_and_fail_no_trial(tmp_path: Path, monkeypat
 
 def test_the_tables_follow_from_the_trials_alone(tmp_path: Path, undisturbed: Path):
     shutil.copy(undisturbed / "hpo_tuned.csv", tmp_path)
-    hpo_table.render(tmp_path)
-    for name in ("hpo_summary.csv", "hyperparameters.csv", "hyperparameters.md"):
+    with Artefacts(tmp_path, "hpo") as files:
+        hpo_tables.render(files)
+    hpo.Hpo().write_pages(tmp_path)
+    names = {"hpo_summary.csv", "hyperparameters.csv", "hyperparameters.md"}
+    for name in names:
         assert (tmp_path / name).read_bytes() == (undisturbed / name).read_bytes()
+    assert set(read_manifest(undisturbed)["files"]) == {*names, "hpo_tuned.csv"}
 
 
 def test_the_summary_says_what_the_search_promised_and_what_came_of_it(undisturbed: Path):
@@ -465,10 +432,10 @@ def test_the_summary_says_what_the_search_promised_and_what_came_of_it(undisturb
     values = {name: won[name] for name in ("share", "weight", "mode")}
     for kind, cell_values in (("winner", values), ("default", {})):
         (cell,) = SEARCH.test_cells(cell_values)
-        ledger = Store(undisturbed).read(cell).ledger
+        ledger = store_of(undisturbed).ledger([cell])
         assert row[f"{kind}_correctness"] == np.mean(ledger["predicted"] != ledger["predicted_cf"])
         assert row[f"{kind}_ged"] == ledger["ged"].mean()
-    seen = pd.concat([Store(undisturbed).read(cell).ledger for cell in SEARCH.cells({})])
+    seen = store_of(undisturbed).ledger(SEARCH.cells({}))
     assert row["default_value"] == pytest.approx(np.mean(seen["predicted"] != seen["predicted_cf"]))
     assert row["promised"] == pytest.approx(row["best_value"] - row["default_value"])
     assert row["kept"] == pytest.approx(row["winner_correctness"] - row["default_correctness"])
@@ -477,9 +444,9 @@ def test_the_summary_says_what_the_search_promised_and_what_came_of_it(undisturb
 
 
 def test_studies_stand_side_by_side_and_replace_themselves_only(tmp_path: Path):
-    assert hpo.run(options(tmp_path, trials=3, folds=["0,1"])) == 0
-    assert hpo.run(options(tmp_path, trials=2, protocol="paper", folds=["0"])) == 0
-    assert hpo.run(options(tmp_path, trials=4, folds=["1"])) == 0
+    assert search_for(tmp_path, trials=3, folds=["0,1"]) == 0
+    assert search_for(tmp_path, trials=2, protocol="paper", folds=["0"]) == 0
+    assert search_for(tmp_path, trials=4, folds=["1"]) == 0
     counts = pd.read_csv(tmp_path / "hpo_summary.csv").set_index(["protocol", "outer_fold"])["trials"]
     assert counts.to_dict() == {("nested", 0): 3, ("nested", 1): 4, ("paper", 0): 2}
     table = (tmp_path / "hyperparameters.md").read_text()
@@ -493,9 +460,9 @@ def test_importance_finds_what_matters():
     spaces = {"share": Tuned.search_space()["share"], "weight": Interval(0.0, 1.0)}
     rows = [{"share": rng.integers(1, 11) / 10, "weight": rng.random(), "state": "complete"} for _ in range(60)]
     table = pd.DataFrame([{**row, "value": -abs(row["share"] - 0.8)} for row in rows]).astype(str)
-    shares = hpo_table.importance(table, spaces)
+    shares = hpo_tables.importance(table, spaces)
     assert shares["share"] > 0.8 and sum(shares.values()) == pytest.approx(1)
-    assert hpo_table.importance(table.head(7), spaces) == {} == hpo_table.importance(table.assign(value="1"), spaces)
+    assert hpo_tables.importance(table.head(7), spaces) == {} == hpo_tables.importance(table.assign(value="1"), spaces)
 
 
 # -- The command line ----------------------------------------------------------------------------------------------
@@ -503,7 +470,7 @@ def test_importance_finds_what_matters():
 BAD = {
     "hpo": "No method was named; say which to search for, e.g. --method cf2.",
     "hpo --method cf": "There is no method 'cf'; did you mean 'cf2'?",
-    "hpo --method obs": "obs (search) declares no search space",
+    "hpo --method obs": "OBS declares no search space",
     "hpo --method cf2 --protocol nestd": "There is no protocol 'nestd'; choose nested or paper.",
     "hpo --method cf2 --inner 2": "Of 2 inner folds 3 cannot be used",
     "hpo --method cf2 --folds 10": "There is no fold 10; the folds are 0 to 9.",
@@ -512,7 +479,7 @@ BAD = {
     "hpo --method cf2 --storage nonsense": "The storage 'nonsense' cannot be opened",
     "hpo --method cf2 --storage sqlite:////dev/null/x.db": "The storage sqlite:////dev/null/x.db cannot be opened",
     "hpo --method cf2 --out /dev/null/x": "The search cannot be written to /dev/null/x/hpo",
-    "hpo --method meg:released --datasets asd": "There is nothing to search: meg (released) is only defined for",
+    "hpo --method meg:released --datasets asd": "There is nothing to search: MEG, as released is only defined for",
 }
 
 
@@ -530,7 +497,7 @@ def test_a_dry_run_says_what_is_left_and_leaves_nothing(tmp_path: Path, capsys: 
     assert cli.main([*line, "--storage", f"sqlite:///{tmp_path / 'hpo.db'}"]) == 0
     assert "30 left" in capsys.readouterr().out
     assert not (tmp_path / "new").exists() and not (tmp_path / "hpo.db").exists()
-    assert hpo.run(options(tmp_path / "new", trials=2)) == 0
+    assert search_for(tmp_path / "new", trials=2) == 0
     assert cli.main(line) == 0
     assert "2 of 30 trials are done, 28 left" in capsys.readouterr().out
 
@@ -540,7 +507,7 @@ def test_a_journal_belongs_to_one_process_at_a_time(tmp_path: Path):
         study.opened(SEARCH, 2, url="", folder=tmp_path / "hpo"),
         pytest.raises(UsageError, match="Another process is at work"),
     ):
-        hpo.run(options(tmp_path, trials=2))
+        search_for(tmp_path, trials=2)
 
 
 def test_a_method_without_a_variant_is_the_faithful_one():
@@ -599,7 +566,7 @@ def _wait_for(server: subprocess.Popen[bytes], port: int) -> None:
 def test_two_processes_share_a_study_and_do_its_trials_once(tmp_path: Path):
     pytest.importorskip("psycopg", reason="the PostgreSQL driver is not installed here")
     with postgres() as url:
-        processes = [start(tmp_path / name, 1, 14, url, delay=0.1) for name in ("one", "two")]
+        processes = [start(tmp_path / name, 14, url, delay=0.1) for name in ("one", "two")]
         errors = [process.communicate(timeout=90)[1] for process in processes]
         assert [process.returncode for process in processes] == [0, 0], errors
         stored = study.stored_trials(SEARCH, 1000, url=url, folder=tmp_path)
