@@ -177,27 +177,33 @@ def _read_metadata(path: Path) -> Metadata:
 
 def _check_format(meta: Metadata) -> None:
     if meta["format"] != FORMAT:
-        raise Damaged("was written in another format (python -m benchmarks.results.migrate brings it up to date)")
+        raise Damaged("was written in another format (python -m benchmarks.migrate brings it up to date)")
 
 
 @contextmanager
-def _damage_noticed() -> Iterator[None]:
+def _damage_noticed(path: Path) -> Iterator[None]:
     """A damaged file can make its reader raise anything at all; whatever it is, it means damage."""
     try:
         yield
     except (Damaged, FileNotFoundError, NotADirectoryError):
         raise
     except PermissionError as error:
-        raise StoreError(
-            f"{error.filename} may not be read; check its permissions or choose another folder."
-        ) from error
+        raise _forbidden(path) from error
     except Exception as error:
         raise Damaged("is cut short or damaged") from error
 
 
-def _checked(table: pa.Table, history: pa.Table | None, meta: Metadata) -> Stored:
+def _check_seal(meta: Metadata) -> None:
     if sealed(meta) != meta:
         raise Damaged("has metadata that do not match their checksum")
+
+
+def _forbidden(path: Path) -> StoreError:
+    return StoreError(f"{shown(path)} may not be read; check its permissions or choose another folder.")
+
+
+def _checked(table: pa.Table, history: pa.Table | None, meta: Metadata) -> Stored:
+    _check_seal(meta)
     if content_hash(table) != meta["content"]:
         raise Damaged("does not match its checksum")
     if meta["history"] and (history is None or content_hash(history) != meta["history"]):
@@ -207,7 +213,7 @@ def _checked(table: pa.Table, history: pa.Table | None, meta: Metadata) -> Store
 
 def _read_cell(path: Path, definition: Metadata | None = None) -> Stored:
     """A cell from its file, checked; with a definition, it has to be the cell so defined."""
-    with _damage_noticed():
+    with _damage_noticed(path):
         table, meta = read_parquet(path)
         if definition is not None and meta["definition"] != definition:
             raise Damaged("holds another cell")
@@ -351,21 +357,36 @@ class Store:
         row, seen = _row_name(method, variant), set()
         folder = self.root / "cells" / _safe(task) / row
         for path in sorted(folder / name for name in _names(folder)):
-            with suppress(Exception):
-                definition = _read_metadata(path)["definition"]
+            definition = self._definition(path, lambda path=path: _read_metadata(path))  # type: ignore[misc]
+            if definition is not None:
                 seen.add(key_of(definition))
                 yield definition, lambda path=path: _read_cell(path)  # type: ignore[misc]
         path = self.root / "ledger" / f"{_safe(task)}.{row}.parquet"
         try:
             file = self._file(path)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return
         except Damaged as damage:
-            self.noticed.append(f"{shown(path)} {damage}.")
+            self.noticed.append(f"{shown(path)} {damage}; it is left out.")
             return
         for key, (about, _) in file.about.items():
-            if key not in seen:
-                yield about["definition"], lambda key=key: file.cell(key)  # type: ignore[misc]
+            definition = None if key in seen else self._definition(path, lambda about=about: about)  # type: ignore[misc]
+            if definition is not None:
+                yield definition, lambda key=key: file.cell(key)  # type: ignore[misc]
+
+    def _definition(self, path: Path, metadata: Callable[[], Metadata]) -> Metadata | None:
+        """What a file's metadata define; None, and a line in `noticed`, where they are damaged."""
+        try:
+            with _damage_noticed(path):
+                meta = metadata()
+                _check_seal(meta)
+                definition: Metadata = meta["definition"]
+                return definition
+        except FileNotFoundError:  # removed meanwhile
+            return None
+        except Damaged as damage:
+            self.noticed.append(f"A cell in {shown(path)} {damage}; it is left out.")
+            return None
 
     def everything(self) -> Iterator[tuple[Path, str, Stored | Damaged]]:
         """All that is stored: (file, key, cell or what is wrong with it). For `verify` and `compact`."""
@@ -405,7 +426,7 @@ class Store:
     def _keys_of(self, path: Path) -> Collection[str]:
         try:
             return self._file(path).about
-        except (FileNotFoundError, Damaged):
+        except (FileNotFoundError, NotADirectoryError, Damaged):
             return ()
 
     def _read_compacted(self, cell: Cell) -> Stored | None:
@@ -443,6 +464,8 @@ def _folders(folder: Path) -> list[Path]:
         return [Path(entry.path) for entry in os.scandir(folder) if entry.is_dir()]
     except (FileNotFoundError, NotADirectoryError):
         return []
+    except PermissionError as error:
+        raise _forbidden(folder) from error
 
 
 def _names(folder: Path) -> set[str]:
@@ -451,6 +474,8 @@ def _names(folder: Path) -> set[str]:
         names = os.listdir(folder)
     except (FileNotFoundError, NotADirectoryError):
         return set()
+    except PermissionError as error:
+        raise _forbidden(folder) from error
     return {name for name in names if name.endswith(".parquet") and not name.endswith(HISTORY) and name[0] != "."}
 
 
@@ -463,7 +488,7 @@ class CompactFile:
 
     @classmethod
     def opened(cls, path: Path) -> CompactFile:
-        with _damage_noticed():
+        with _damage_noticed(path):
             meta = _read_metadata(path)
             about, row, curve = {}, 0, 0
             for cell, place in _layout(meta):
@@ -473,7 +498,7 @@ class CompactFile:
 
     @cached_property
     def _tables(self) -> tuple[pa.Table, pa.Table | None]:
-        with _damage_noticed():
+        with _damage_noticed(self.path):
             table, _ = read_parquet(self.path)
             curves = None
             with suppress(FileNotFoundError):
@@ -482,7 +507,7 @@ class CompactFile:
 
     def cell(self, key: str) -> Stored:
         """One cell, checked on its own."""
-        with _damage_noticed():
+        with _damage_noticed(self.path):
             (meta, place), (table, curves) = self.about[key], self._tables
             own = table.slice(place["row"], place["rows"]).select(place["columns"])
             history = None
