@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, product
 
 import pandas as pd
 
@@ -157,19 +157,22 @@ def _columns(metrics: Sequence[Metric]) -> list[tuple[str, str]]:
 
 def with_printed_data(rows: Mapping[str, list[RowView]]) -> dict[str, list[RowView]]:
     """Rows that were measured on the data behind a printed row stand below that row, not in a table of their own."""
-    shown = dict(rows)
-    for dataset in rows:
-        for method in methods.PAPER:
-            other = measured_on(dataset, method)
-            if other != dataset and other in shown:
-                moved = [row for row in shown.pop(other) if row.variant != PAPER]
-                shown[dataset] = [one for row in shown[dataset] for one in (row, *_below(row, moved))]
+    shown = {dataset: list(found) for dataset, found in rows.items()}
+    for dataset, method in product(rows, methods.PAPER):
+        other = measured_on(dataset, method)
+        if other != dataset and other in shown:
+            for row in shown.pop(other):
+                if row.variant != PAPER:
+                    _insert(shown[dataset], row)
     return shown
 
 
-def _below(row: RowView, moved: Sequence[RowView]) -> list[RowView]:
-    same = [one for one in moved if (one.method, one.variant) == (row.method, row.variant)]
-    return [replace(one, label=f"{row.label}, {_short_name(one.dataset, row.dataset)}") for one in same]
+def _insert(rows: list[RowView], row: RowView) -> None:
+    """Below the same row on the other data, else below the last row of the same method, else at the end."""
+    same = [i for i, one in enumerate(rows) if one.method == row.method] or [len(rows) - 1]
+    place = next((i for i in same if rows[i].variant == row.variant), same[-1])
+    label = f"{row.label}, {_short_name(row.dataset, rows[0].dataset)}"
+    rows.insert(place + 1, replace(row, label=label))
 
 
 def _short_name(dataset: str, beside: str) -> str:

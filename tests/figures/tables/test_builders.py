@@ -177,7 +177,9 @@ def test_any_other_table_is_shown_as_it_is_with_public_names(tmp_path: Path) -> 
 def test_every_table_gets_its_files(tmp_path: Path) -> None:
     stored(tmp_path, "leaderboard", [{"a": 1, "b": 2}])
     written = {path.name for path in tables.write(Results((tmp_path,)), tmp_path)}
-    pages = {f"{name}.{kind}" for name in (*tables.AS_PRINTED, "table1", "leaderboard") for kind in ("html", "md", "tex")}
+    pages = {
+        f"{name}.{kind}" for name in (*tables.AS_PRINTED, "table1", "leaderboard") for kind in ("html", "md", "tex")
+    }
     assert pages <= written and {"leaderboard.csv", "datasets.csv"} <= written
     assert (tmp_path / "tables" / "table1.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert (tmp_path / "tables" / "leaderboard.csv").read_text(encoding="utf-8") == "a,b\n1,2\n"

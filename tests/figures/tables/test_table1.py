@@ -106,6 +106,15 @@ def test_a_row_on_the_printed_rows_own_data_stands_below_it_in_short(tmp_path: P
     assert "## Table 1 on Tree-Cycles, 32 nodes" in tables.markdown("table1", results)
 
 
+def test_no_row_on_the_printed_rows_own_data_is_dropped(tmp_path: Path) -> None:
+    lines = [("tree-cycles", "cf2", "released", "ged", 27.5), ("tree-cycles-32", "meg", "released", "ged", 160.1),
+             ("tree-cycles-32", "mine", "own", "ged", 1.5)]  # fmt: skip
+    (short,) = tables.sheets("table1", folder_with(tmp_path, lines))
+    names = [row[0].text for row in short.rows]
+    assert names[:3] == ["MEG, printed", "MEG, as released, 32 nodes", "CF², printed"]
+    assert names[-1] == "mine (own), 32 nodes"
+
+
 def test_what_is_missing_is_a_row_without_numbers_and_a_sentence_below_its_table(tmp_path: Path) -> None:
     gaps = [
         "ASD, MEG, as released: it does not fit into memory",
