@@ -55,16 +55,15 @@ def _read(path: Path) -> tuple[list[dict[str, Any]], str, int]:
     logs: list[dict[str, Any]] = []
     last, whole = "", 0
     content = path.read_bytes() if path.is_file() else b""
-    for line in content.splitlines(keepends=True):
-        if not line.endswith(b"\n"):
-            break  # a kill cut it short
-        checksum, _, text = line.decode(errors="replace").rstrip("\n").partition(" ")
+    lines = content.split(b"\n")[:-1]  # what follows the last line break was cut short by a kill
+    for line in lines:
+        checksum, _, text = line.decode(errors="replace").partition(" ")
         if checksum != _checksum(last, text):
             raise StoreError(
                 f"{shown(path)} is damaged in line {len(logs) + 1}; restore it, or begin a new study with --fresh."
             )
         logs.append(json.loads(text))
-        last, whole = checksum, whole + len(line)
+        last, whole = checksum, whole + len(line) + 1
     return logs, last, whole
 
 
