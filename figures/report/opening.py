@@ -24,13 +24,18 @@ SPOKEN_OF = (  # how a row is spoken of, in the order of the sentence
 
 
 def opening(results: Results) -> dict[str, Any] | None:
-    """Counts of verdicts, a card per data set, what differs, and the main numbers; None where no verdict is stored."""
-    verdicts = results.table("verdicts", as_text=True)
-    if verdicts is None:
+    """Counts of verdicts, a card per data set, what differs, and the main numbers; None where no verdict is stored.
+
+    A printed number that was not measured (a run of some rows only) has no verdict.
+    """
+    printed_ones = results.table("verdicts", as_text=True)
+    if printed_ones is None or (printed_ones["verdict"] == "").all():
         return None
+    verdicts = printed_ones[printed_ones["verdict"] != ""]
     open_ones = verdicts[verdicts["verdict"] != "reproduced"]
     return {
-        "total": len(verdicts),
+        "total": len(printed_ones),
+        "not_measured": len(printed_ones) - len(verdicts),
         "counts": {verdict: int((verdicts["verdict"] == verdict).sum()) for verdict in SYMBOLS},
         "runtimes": int((verdicts["metric"] == "runtime").sum()),
         "cards": {tasks.label(str(name)): _card(rows) for name, rows in verdicts.groupby("dataset", sort=False)},
