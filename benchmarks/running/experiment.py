@@ -351,7 +351,11 @@ def _say_failures(report: Report, store: Store) -> int:
 
 def dry_run(cells: Sequence[Cell], store: Store, options: RunOptions) -> None:
     """List the cells, a line per row and replicate: which folds are stored, which are to be computed, how long."""
-    durations, there = Durations(store), store.stored(cells)
+    durations, there = Durations(), store.stored(cells)
+    for cell in cells:
+        seconds = store.duration(cell) if cell.key in there else None
+        if seconds:
+            durations.learn(cell, seconds)
     state = {cell: _state(cell, there, fresh=options.fresh) for cell in cells}
     groups: dict[object, list[Cell]] = {}
     for cell in cells:

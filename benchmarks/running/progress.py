@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from types import TracebackType
 from typing import Self
 
@@ -25,7 +26,7 @@ from benchmarks.results.ledger import Store
 from benchmarks.running.run_cell import Outcome
 
 LiveTable = Callable[[pd.DataFrame], RenderableType]
-REDRAW_EVERY = 2.0  # seconds: the table so far is computed anew at most this often
+REDRAW_EVERY = 2.0  # seconds: the table so far and the time left are computed anew at most this often
 
 
 class Durations:
@@ -37,6 +38,7 @@ class Durations:
 
     def __init__(self, *elsewhere: Store) -> None:
         self._seen: dict[object, list[float]] = {}
+        self._known: dict[str, float] = {}  # by key: looked up once, for it is asked for after every finished cell
         self._elsewhere = (*elsewhere, Store(REFERENCE))
 
     def learn(self, cell: Cell, seconds: float) -> None:
@@ -46,8 +48,10 @@ class Durations:
         seen = self._seen.get(_row(cell))
         if seen:
             return sum(seen) / len(seen)
-        known = (store.duration(cell) for store in self._elsewhere)
-        return next((seconds for seconds in known if seconds), cell.method.seconds_per_fold)
+        if cell.key not in self._known:
+            known = (store.duration(cell) for store in self._elsewhere)
+            self._known[cell.key] = next((seconds for seconds in known if seconds), cell.method.seconds_per_fold)
+        return self._known[cell.key]
 
     def left(self, cells: Iterable[Cell], jobs: int) -> float:
         """Seconds until these cells are done, on so many workers; no less than the longest of them takes."""
@@ -55,6 +59,7 @@ class Durations:
         return max(sum(expected) / jobs, max(expected, default=0.0))
 
 
+@lru_cache(maxsize=1 << 16)
 def _row(cell: Cell) -> tuple[str, str]:
     return canonical(cell.task.replicate(0).definition()), cell.method.title
 
@@ -112,25 +117,25 @@ class Progress:
             self.to_read.append(outcome.cell)
         self.of_row[_row(outcome.cell)] -= 1
         if self.console.is_terminal:
-            left = self.durations.left(self.waiting, self.jobs)
-            self._bar.update(
-                self._task, completed=self.n_cells - len(self.waiting), description=f"about {in_words(left)} left"
-            )
-            self._draw_table()
+            self._bar.update(self._task, completed=self.n_cells - len(self.waiting))
+            if time.monotonic() - self._drawn > REDRAW_EVERY:
+                self._drawn = time.monotonic()
+                left = in_words(self.durations.left(self.waiting, self.jobs))
+                self._bar.update(self._task, description=f"about {left} left")
+                self._draw_table()
         elif outcome.status == "computed" and not self.of_row[_row(outcome.cell)]:
             self._say_row(outcome.cell)
 
     def _draw_table(self) -> None:
-        now = time.monotonic()
-        if self.live_table is not None and now - self._drawn > REDRAW_EVERY:
-            if self.store is not None and self.to_read:
-                stored = [self.store.read(cell) for cell in self.to_read]
-                self.tables += [one.table for one in stored if one is not None and len(one.table)]
-                self.to_read.clear()
-            if not self.tables:
-                return
+        if self.live_table is None:
+            return
+        if self.store is not None and self.to_read:
+            stored = [self.store.read(cell) for cell in self.to_read]
+            self.tables += [one.table for one in stored if one is not None and len(one.table)]
+            self.to_read.clear()
+        if self.tables:
             ledger = pa.concat_tables(self.tables, promote_options="default").to_pandas()
-            self._table, self._drawn = self.live_table(ledger), now
+            self._table = self.live_table(ledger)
 
     def _say_row(self, cell: Cell) -> None:
         finished = self.n_cells - len(self.waiting)

@@ -108,8 +108,10 @@ class _Pool:
 
     def _give(self, worker: _Worker) -> None:
         worker.cell, worker.attempt = self.waiting.pop()
-        worker.began, worker.used = time.monotonic(), True
-        with suppress(BrokenPipeError):  # it died meanwhile, which is noticed as its pipe is read
+        worker.used = True
+        if worker.up:
+            worker.began = time.monotonic()
+        with suppress(OSError):  # it died meanwhile, which is noticed as its pipe is read
             worker.connection.send((worker.cell, self.work.data_dir, self.work.device, self.work.observer))
 
     def _heard(self, worker: _Worker) -> Outcome | None:
@@ -125,8 +127,8 @@ class _Pool:
                 self.waiting.append((cell, attempt + 1))
                 return None
             return Outcome(cell, "failed", reason=f"its worker died {ATTEMPTS} times: {how}", details=how)
-        if outcome is None:  # it is up: the clock of its cell starts now
-            worker.began = time.monotonic()
+        if outcome is None:  # it is up: the clock of its first cell starts now
+            worker.up, worker.began = True, time.monotonic()
         else:
             worker.cell = None
         return outcome
@@ -134,7 +136,7 @@ class _Pool:
     def _overdue(self) -> Generator[Outcome]:
         limit = self.work.cell_seconds
         for worker in list(self.workers.values()) if limit else ():
-            if worker.cell is not None and time.monotonic() - worker.began > limit:  # type: ignore[operator]
+            if worker.up and worker.cell is not None and time.monotonic() - worker.began > limit:  # type: ignore[operator]
                 self._end(worker)
                 reason = f"it took longer than the time limit of {limit:g} s (--cell-seconds)"
                 yield Outcome(worker.cell, "failed", reason=reason, details=reason)
@@ -166,6 +168,7 @@ class _Worker:
     cell: Cell | None = None
     attempt: int = 1
     began: float = 0.0
+    up: bool = False  # it has loaded the project, which is not part of a cell's time
     used: bool = False
 
     @classmethod
@@ -175,7 +178,7 @@ class _Worker:
         code = f"from benchmarks.running.workers import serve; serve({theirs.fileno()}, {os.getpid()})"
         path = os.pathsep.join(dict.fromkeys([str(ROOT), *(part for part in sys.path if part), os.getcwd()]))
         process = subprocess.Popen(
-            [sys.executable, "-c", code],
+            [sys.executable, "-P", "-c", code],  # -P: the user's folder is the last on the path, not the first
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=errors,
