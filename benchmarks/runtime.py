@@ -28,6 +28,7 @@ figures the wrong way round).
 
 from __future__ import annotations
 
+import math
 import os
 import resource
 import sys
@@ -266,6 +267,8 @@ def growth(table: pd.DataFrame) -> pd.DataFrame:
             if len(decade) < 2:
                 continue
             exponent, low, high = log_log_slope(decade["value"], decade["median"])
+            if math.isnan(exponent):  # fewer than two of the values are positive
+                continue
             timed = method == "rsgg-ce" and quantity in ("explain_seconds", "inference_seconds")
             lines.append(
                 {
@@ -288,9 +291,13 @@ class Runtime(Experiment):
     def plan(self, options: Any) -> list[Cell]:
         return list(points(options))
 
+    def run(self, options: Any) -> int:
+        points(options)  # options that make no sense here are said before a device is looked for
+        return super().run(options)
+
     def store(self, options: Any) -> Store:
-        """Apart from Table 1's results: these cells are measured with repetitions."""
-        return Store(options.results / "runtime")
+        """Apart from Table 1's results: these cells are measured with repetitions, and so many are a measurement."""
+        return Store(options.results / "runtime" / f"{options.repeats}_repeats")
 
     def observer(self, options: Any) -> Observer:
         return Clock(options.repeats)

@@ -11,8 +11,8 @@ the test graphs `--candidates` times; candidate 0 is the one of Table 1, whose s
       checked            pairs that were then added one by one, with a check after each, up to the flip
     candidates.parquet   a row per graph and candidate: `edits`, the pairs in which it differs from the input
 
-Both keep what they have of other cells. The cells themselves are stored like all others, with the trace beside them, so
-that a run that was stopped goes on where it was.
+Both keep what they have of other cells. The cells themselves are stored in the folder `traces` of the results, with the
+trace beside them, so that a run that was stopped goes on where it was.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ from benchmarks.running.experiment import Experiment, Finished
 from benchmarks.running.plan import cells_for
 from benchmarks.running.run_cell import Observer, Run
 from rsgg.errors import RSGGError, UsageError
-from rsgg.rsgg_ce.explainer import Trace, traced
+from rsgg.rsgg_ce.explainer import RSGGCE, Trace, traced
+from rsgg.rsgg_ce.released import ReleasedRSGGCE
 
 METHODS = ("rsgg-ce:faithful", "rsgg-ce:released", "rsgg-ce-untrained")
 WHOSE = {
@@ -49,6 +50,7 @@ TRACES = pa.schema(
 )  # fmt: skip
 CANDIDATES = pa.schema({**WHOSE, "candidate": pa.int64(), "found": pa.bool_(), "edits": pa.list_(pa.int32())})
 ORDER = ("dataset", "method", "variant", "fold", "instance")
+NO_ORDER = "does not sample along a partial order, so there is nothing to trace"
 TRACE = [field for field in TRACES if field.name in ("instance", "scores", "removed", "checked")]
 
 
@@ -62,9 +64,7 @@ class SamplingTrace(Observer):
 
     def table(self, run: Run) -> pa.Table:
         if len(self.made) != len(run.results):
-            raise UsageError(
-                f"{run.cell.method.label} does not sample along a partial order: there is nothing to trace."
-            )
+            raise RSGGError(f"{run.cell.method.label} {NO_ORDER}.")
         rows = [
             _row(trace, int(run.fold.test[result.instance]), result.input.n_nodes)
             for trace, result in zip(self.made, run.results, strict=True)
@@ -146,7 +146,15 @@ class Traces(Experiment):
     def plan(self, options: Any) -> list[Cell]:
         if options.seeds:
             raise UsageError("Traces are those of replicate 0; leave --seeds out.")
-        return cells_for(options, rows=METHODS, entries=tasks.PAPER, folds=(0,), k=options.candidates)
+        cells = cells_for(options, rows=METHODS, entries=tasks.PAPER, folds=(0,), k=options.candidates)
+        for method in {cell.method.row: cell.method for cell in cells}.values():
+            if not issubclass(method.load(), RSGGCE | ReleasedRSGGCE):
+                raise UsageError(f"{method.label} {NO_ORDER}; choose rows of RSGG-CE.")
+        return cells
+
+    def store(self, options: Any) -> Store:
+        """Apart from Table 1's results: beside these cells lies a trace, not training curves."""
+        return Store(options.results / "traces")
 
     def observer(self, options: Any) -> Observer:
         return SamplingTrace()
@@ -156,7 +164,7 @@ class Traces(Experiment):
         for cell in done.cells:
             if cell.key in done.stored:
                 made.append(rows_of(cell, done.stored[cell.key]))
-                check(cell, made[-1][1], (done.store, Store(REFERENCE)))
+                check(cell, made[-1][1], (Store(done.folder), Store(REFERENCE)))
         if made:
             traces, drawn = (pd.concat(rows) for rows in zip(*made, strict=True))
             _write(files, "traces.parquet", merged(done.folder / "traces.parquet", TRACES, traces))

@@ -1,0 +1,403 @@
+"""Table 1 from a made-up ledger: what is run, the numbers, the files, and what is said about what is missing."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmarks import cli
+from benchmarks.judging.verdicts import COLUMNS, DIFFERS, ORDER_HOLDS, REPRODUCED, judged
+from benchmarks.registry import methods
+from benchmarks.registry.methods import Method
+from benchmarks.registry.metrics import METRICS, TABLE1
+from benchmarks.registry.tasks import ASD, TREE_CYCLES
+from benchmarks.results.cell import Cell
+from benchmarks.results.files import REFERENCE
+from benchmarks.results.ledger import Store, ledger_table
+from benchmarks.results.summary import compare, means_so_far, missing, summarise
+from benchmarks.running.experiment import Finished
+from benchmarks.running.options import RunOptions, Table1Options
+from benchmarks.running.plan import grid
+from benchmarks.table1 import Table1, plan
+from rsgg.explainer import Capabilities, Explainer, hyper
+
+DESIGN = ["dataset", "method", "variant", "metric", "paper", "mean", "ci_low", "ci_high", "verdict", "reason"]
+
+
+@dataclass(kw_only=True)
+class Fake(Explainer):
+    generator: str = hyper("trained", "generator")
+    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True)
+
+    def _explain(self, graphs, classes, oracle, k, seed):
+        raise NotImplementedError
+
+
+@dataclass(kw_only=True)
+class Generates(Fake):
+    """Stands for RSGG-CE: the only one here whose generator matters."""
+
+
+def fake(name: str, variant: str, kind: type[Explainer] = Fake, **more: object) -> Method:
+    """A row of the registry with another class behind it; what it is called and how it counts calls is its own."""
+    real = methods.rows()[name, variant]
+    explainer = f"{__name__}:{kind.__name__}"
+    return replace(real, explainer=explainer, on={}, **{"options": {}, "tasks": None, "limit": "", **more})
+
+
+METHODS = (
+    fake("empty", "control"),
+    fake("cf2", "released"),
+    fake("rsgg-ce", "faithful", Generates),
+    fake("rsgg-ce-uniform", "control", Generates, options={"generator": "uniform"}),
+    fake("rsgg-ce", "beyond"),
+    fake("rsgg-ce", "released"),
+    fake("meg", "faithful", tasks=("tree-cycles",)),
+    fake("optimum", "control"),
+)
+GED = {"cf2": 27.5, "empty": 27.5, "optimum": 1.0, "meg": 3.0}
+CORRECT = {"cf2": 0.5, "empty": 0.5, "optimum": 1.0, "meg": 0.9}
+
+
+def ledger_of(expected: Sequence[Cell]) -> pd.DataFrame:
+    """Outcomes drawn with a declared mean per method; four test graphs of each class per fold."""
+    frames = []
+    for cell in expected:
+        if cell.method.unsupported(cell.task.name):
+            continue
+        rng = np.random.default_rng([cell.fold, cell.seed, len(cell.method.variant), len(cell.method.name)])
+        predicted = np.repeat([0, 1], 4)
+        flips = rng.random(8) < CORRECT.get(cell.method.name, 0.85)
+        frames.append(
+            pd.DataFrame(
+                {
+                    "cell": cell.key, "dataset": cell.task.name, "method": cell.method.name,
+                    "variant": cell.method.variant, "seed": cell.seed, "fold": cell.fold, "candidate": 0,
+                    "instance": np.arange(8) + 8 * cell.fold, "label": predicted, "predicted": predicted,
+                    "predicted_cf": np.where(flips, 1 - predicted, predicted), "n_nodes": 28, "n_edges": 27 + predicted,
+                    "ged": np.where(flips, GED.get(cell.method.name, 11.0) + rng.integers(-1, 2, 8), 0),
+                    "calls": 3, "seconds": 0.01, "optimum": 1.0, "removal_auroc": 0.5,
+                    "fit_calls": 400, "fit_seconds": 8.0, "test_size": 8,
+                }
+            )
+        )  # fmt: skip
+    return pd.concat(frames, ignore_index=True)
+
+
+@pytest.fixture(scope="module")
+def expected() -> list[Cell]:
+    return grid([TREE_CYCLES, ASD], METHODS, seeds=(0, 1, 2, 3))
+
+
+@pytest.fixture(scope="module")
+def ledger(expected: list[Cell]) -> pd.DataFrame:
+    return ledger_of(expected)
+
+
+@pytest.fixture(scope="module")
+def table(ledger: pd.DataFrame) -> pd.DataFrame:
+    return judged(summarise(ledger))
+
+
+@pytest.fixture(scope="module")
+def compared(ledger: pd.DataFrame) -> pd.DataFrame:
+    return compare(ledger, METHODS)
+
+
+def stored(folder: Path, cells: Sequence[Cell], ledger: pd.DataFrame) -> Finished:
+    """The rows of this ledger, stored as cells, as a run that is done."""
+    store = Store(folder)
+    for cell in cells:
+        rows = ledger[ledger["cell"] == cell.key]
+        if len(rows):
+            store.write(cell, ledger_table(rows), duration=1.0)
+    return Finished(cells, store, folder, {})
+
+
+@pytest.fixture(scope="module")
+def written(expected: list[Cell], ledger: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("results")
+    Table1().write(stored(out, expected, ledger), Table1Options())
+    return out
+
+
+def line(table: pd.DataFrame, dataset: str, method: str, variant: str, metric: str) -> pd.Series:
+    found = table[(table[["dataset", "method", "variant", "metric"]] == [dataset, method, variant, metric]).all(axis=1)]
+    assert len(found) == 1
+    return found.iloc[0]
+
+
+# -- what is run ---------------------------------------------------------------------------------------------------
+
+
+def test_replicate_0_of_every_row_comes_first(monkeypatch):
+    monkeypatch.setattr(methods, "METHODS", list(METHODS))
+    grid_of = plan(RunOptions(datasets=["tree-cycles"]))
+    seeds = [cell.seed for cell in grid_of]
+    assert seeds == sorted(seeds)
+    count = pd.Series([(cell.method.name, cell.method.variant) for cell in grid_of]).value_counts()
+    assert (count["rsgg-ce", "released"], count["rsgg-ce-uniform", "control"]) == (200, 100)
+    assert (count["empty", "control"], count["rsgg-ce", "faithful"]) == (50, 10)
+    assert all(cell.task.options.get("seed", 0) == cell.seed for cell in grid_of)  # a replicate has data of its own
+    assert len(set(grid_of)) == len(grid_of)
+
+
+def test_replicates_can_be_asked_for_and_smoke_has_one(monkeypatch):
+    monkeypatch.setattr(methods, "METHODS", list(METHODS))
+    assert {cell.seed for cell in plan(RunOptions(seeds=["2-3"]))} == {2, 3}
+    assert {cell.seed for cell in plan(RunOptions(smoke=True))} == {0}
+
+
+def test_what_cannot_differ_between_replicates_has_one():
+    empty = [cell for cell in plan(RunOptions()) if cell.method.name == "empty"]
+    assert sorted({cell.seed for cell in empty if cell.task.name == "tree-cycles"}) == [0, 1, 2, 3, 4]
+    assert {cell.seed for cell in empty if cell.task.name == "asd"} == {0}
+
+
+# -- the numbers -----------------------------------------------------------------------------------------------------
+
+
+def test_estimates_are_means_of_fold_means_of_replicate_0(ledger, table):
+    assert tuple(table.columns) == COLUMNS
+    assert list(COLUMNS)[: len(DESIGN)] == DESIGN
+    rows = ledger[(ledger["dataset"] == "asd") & (ledger["method"] == "cf2") & (ledger["seed"] == 0)]
+    by_fold = [rows[rows["fold"] == fold]["ged"].mean() for fold in range(10)]
+    found = line(table, "asd", "cf2", "released", "ged")
+    assert found["mean"] == pytest.approx(np.mean(by_fold))
+    assert found["ci_low"] < found["mean"] < found["ci_high"]
+    assert (found["n"], found["folds"], found["replicates"], found["paper"]) == (80, 10, 4, "655.661")
+
+
+def test_prediction_intervals_come_from_the_replicates(ledger, table):
+    rows = ledger[(ledger["dataset"] == "tree-cycles") & (ledger["method"] == "cf2")]
+    means = rows.groupby("seed")["ged"].mean()
+    half = 3.182446 * means.std() * np.sqrt(1 + 1 / 4)
+    found = line(table, "tree-cycles", "cf2", "released", "ged")
+    assert [found["pi_low"], found["pi_high"]] == pytest.approx([means.mean() - half, means.mean() + half], rel=1e-5)
+    alone = line(judged(summarise(rows[rows["seed"] == 0])), "tree-cycles", "cf2", "released", "ged")
+    assert alone["pi_high"] - alone["pi_low"] > 0 and alone["replicates"] == 1
+    assert "10 fold means" in alone["reason"]
+
+
+def test_a_run_of_few_folds_reproduces_nothing(ledger):
+    """Two fold means have an interval that holds almost anything; inside it, "reproduced" would mean nothing."""
+    few = judged(summarise(ledger[ledger["fold"] < 2]))
+    assert set(few["verdict"]) == {""} and few["pi_low"].isna().all()
+    assert (
+        few.loc[few["paper"] != "", "reason"] == "not judged: 2 folds were run, and at least 5 folds are needed"
+    ).all()
+    some = line(judged(summarise(ledger[ledger["fold"] < 6])), "asd", "cf2", "released", "ged")
+    assert "one replicate, 6 fold means" in some["reason"]  # replicates of six folds say little about ten-fold means
+
+
+def test_an_unfinished_replicate_is_not_used_for_prediction(ledger):
+    rows = ledger[ledger["method"] == "cf2"]
+    cut = rows[(rows["seed"] < 3) | (rows["fold"] < 5)]
+    assert line(judged(summarise(cut)), "asd", "cf2", "released", "ged")["replicates"] == 3
+
+
+def test_costs_are_in_the_accounting_of_the_printed_row(table):
+    def mean(dataset, variant, metric):
+        return line(table, dataset, "rsgg-ce", variant, metric)["mean"]
+
+    assert mean("tree-cycles", "released", "oracle_calls") == 4  # two per check, training not inside
+    assert mean("asd", "released", "oracle_calls") == 4 + 400 / 8  # training inside
+    assert mean("asd", "faithful", "oracle_calls") == 2 + 400 / 8
+    assert mean("asd", "faithful", "explain_calls") == 3
+    assert mean("asd", "faithful", "runtime") == pytest.approx(0.01 + 1)
+    assert line(table, "asd", "empty", "control", "oracle_calls")["mean"] == 2  # not in the paper: no training share
+
+
+def test_agreeing_outcomes_still_have_an_interval(table):
+    found = line(table, "tree-cycles", "optimum", "control", "correctness")
+    assert (found["mean"], found["ci_high"]) == (1, 1) and 0.9 < found["ci_low"] < 1
+
+
+def test_only_what_the_paper_is_about_is_judged(table):
+    found = table[table["verdict"] != ""]
+    assert set(found["verdict"]) <= {REPRODUCED, ORDER_HOLDS, DIFFERS}
+    assert set(found["variant"]) == {"released", "faithful"}
+    assert set(found["metric"]) == {metric.name for metric in TABLE1}
+    assert (found["reason"] != "").all() and (found["paper"] != "").all()
+    assert set(table["metric"]) == set(METRICS)
+    assert "reproduced" not in set(found[found["metric"] == "runtime"]["verdict"])
+
+
+# -- comparisons -----------------------------------------------------------------------------------------------------
+
+
+def test_comparisons_are_paired_and_corrected(compared):
+    others = compared[(compared["question"] == "rsgg-ce against the others") & (compared["dataset"] == "tree-cycles")]
+    assert set(zip(others["against_method"], others["against_variant"], strict=True)) == {
+        (method.name, method.variant) for method in METHODS if (method.name, method.variant) != ("rsgg-ce", "faithful")
+    }
+    assert (others["n"][others["metric"] == "correctness"] == 80).all()
+    worse = others[(others["against_method"] == "cf2") & (others["metric"] == "ged_on_success")].iloc[0]
+    assert worse["difference"] < -10 and worse["rank_biserial"] == worse["dominance"] == -1
+    assert (others["p_holm"] >= others["p"]).all()
+    for _, family in others.groupby("metric"):
+        assert family["p_holm"].min() == pytest.approx(min(1, len(family) * family["p"].min()))
+
+
+def test_generators_are_compared_when_nothing_else_differs(compared):
+    generators = compared[compared["question"] == "does the generator matter"]
+    pairs = set(zip(generators["method"], generators["variant"], generators["against_method"], strict=True))
+    assert pairs == {("rsgg-ce", "faithful", "rsgg-ce-uniform")}  # the released one has no partner here
+
+
+# -- what is missing -------------------------------------------------------------------------------------------------
+
+
+def test_what_is_missing_is_said(expected, ledger):
+    keep = ~(
+        (ledger["method"] == "empty") | ((ledger["method"] == "cf2") & (ledger["fold"] == 3) & (ledger["seed"] == 0))
+    )
+    keep &= ~((ledger["method"] == "optimum") & (ledger["seed"] == 2))
+    key = next(cell.key for cell in expected if cell.method.name == "empty" and cell.task.name == "asd")
+    gaps = missing(expected, ledger[keep], {key: "the disk was full"})
+    assert "ASD, MEG: MEG is only defined for tree-cycles" in gaps
+    assert "Tree-Cycles, Empty graph: not computed" in gaps
+    assert "Tree-Cycles, CF², as released: not computed (fold 3 of replicate 0)" in gaps
+    assert "Tree-Cycles, Optimum: not computed (replicate 2)" in gaps
+    assert any(gap.startswith("ASD, Empty graph: the disk was full (fold 0 of replicate 0") for gap in gaps)
+    assert missing(expected, ledger) == ["ASD, MEG: MEG is only defined for tree-cycles"]
+
+
+def test_nothing_stored_renders_an_empty_table(expected, tmp_path):
+    Table1().write(Finished(expected, Store(tmp_path), tmp_path, {}), Table1Options())
+    assert (tmp_path / "table1.csv").read_text().strip() == ",".join(COLUMNS)
+    text = (tmp_path / "table1.md").read_text()
+    assert "0.885" in text and "Missing: Tree-Cycles, RSGG-CE: not computed." in text
+    assert not (tmp_path / "training.csv").exists()
+    assert (pd.read_csv(tmp_path / "verdicts.csv")["reason"] == "not measured").all()
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_csv_has_the_designs_columns_and_vocabulary(written):
+    with (written / "table1.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0])[: len(DESIGN)] == DESIGN
+    assert {row["dataset"] for row in rows} == {"tree-cycles", "asd"}
+    assert {row["verdict"] for row in rows} <= {REPRODUCED, ORDER_HOLDS, DIFFERS, ""}
+    assert {row["metric"] for row in rows} == set(METRICS)
+    printed = {row["paper"] for row in rows if row["method"] == "rsgg-ce" and row["metric"] == "ged"}
+    assert printed == {"11.000", "234.853", ""}  # nothing is printed about what goes beyond the paper
+    assert {row["paper"] for row in rows if row["method"] == "empty"} == {""}
+
+
+FILES = {
+    "table1.csv", "table1.md", "table1.tex", "verdicts.csv", "verdicts.md", "findings.csv", "findings.md",
+    "comparisons.csv", "training.csv",
+}  # fmt: skip
+
+
+def test_the_manifest_lists_the_files_and_keeps_what_others_wrote(written, expected, ledger, tmp_path):
+    (tmp_path / "manifest.json").write_text(json.dumps({"files": {"ledger/a.parquet": {"sha256": "x", "cells": 3}}}))
+    shutil.copytree(written / "cells", tmp_path / "cells")
+    Table1().write(Finished(expected, Store(tmp_path), tmp_path, {}), Table1Options())
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert set(manifest["files"]) == {*FILES, "ledger/a.parquet"}
+    assert manifest["files"]["ledger/a.parquet"] == {"sha256": "x", "cells": 3}
+    for name in FILES:  # the same ledger, the same files
+        content = (tmp_path / name).read_bytes()
+        assert content == (written / name).read_bytes()
+        assert manifest["files"][name]["sha256"] == hashlib.sha256(content).hexdigest()
+        assert manifest["files"][name]["made_by"] == "table1" and manifest["files"][name]["commit"]
+    assert {"versions", "commit", "machine", "format"} <= set(manifest)
+    about = manifest["experiments"]["table1"]
+    assert about["seeds"] == [0, 1, 2, 3] and about["cells"] == len(ledger["cell"].unique())
+    assert about["cells_expected"] == len(expected) and about["missing"] == [
+        "ASD, MEG: MEG is only defined for tree-cycles"
+    ]
+
+
+def test_means_so_far_are_those_of_the_folds_that_are_in(ledger):
+    few = ledger[(ledger["fold"] < 7) & (ledger["method"] == "cf2")]
+    found = means_so_far(few).loc[("tree-cycles", "cf2", "released")]
+    rows = few[(few["dataset"] == "tree-cycles") & (few["seed"] == 0)]
+    assert found["folds"] == 7 and found["ged"] == pytest.approx(rows.groupby("fold")["ged"].mean().mean())
+
+
+# -- which rows stand where -------------------------------------------------------------------------------------------
+
+
+def test_columns_of_some_methods_only_have_only_those():
+    asked = {(cell.task.name, *cell.method.row) for cell in plan(RunOptions())}
+    of = lambda dataset: {(method, variant) for name, method, variant in asked if name == dataset}  # noqa: E731
+    assert of("tree-cycles-32") == {("meg", "released")}
+    renamed = of("tree-cycles-relabelled")
+    assert {("clear", "faithful"), ("g-countergan", "faithful"), ("dce", "search")} <= renamed
+    assert not {method for method, _ in renamed} & {"obs", "optimum", "empty"}
+    assert ("rsgg-ce", "faithful") not in renamed and ("cf2", "faithful") not in renamed
+
+
+def test_what_the_paper_averages_over_six_folds_is_compared_with_six():
+    expected = grid([ASD], (fake("g-countergan", "released"),))
+    ledger = ledger_of(expected)
+    ledger["ged"] = np.where(ledger["fold"] < 6, 3183.7 + ledger["fold"], 9000.0)
+    line = judged(summarise(ledger)).set_index("metric").loc["ged"]
+    assert line["verdict"] == "reproduced" and "6 fold means" in line["reason"]
+    assert line["mean"] > 5000 and line["pi_low"] < 3183.729 < line["judged"] < line["pi_high"] < 3200
+
+
+def test_a_row_that_the_registry_does_not_know_counts_as_it_would_anywhere():
+    """A stranger's row of a folder that is read elsewhere: one call per check, no training inside."""
+    ledger = ledger_of(grid([ASD], (fake("empty", "control"),))).assign(method="mine", variant="own")
+    table = judged(summarise(ledger)).set_index("metric")
+    assert table.loc["oracle_calls", "mean"] == 2 and set(table["verdict"]) == {""}
+
+
+# -- a stranger's row beside the committed ones -----------------------------------------------------------------------
+
+STRANGER = """
+from dataclasses import dataclass
+from typing import ClassVar
+import torch
+from rsgg import Candidate, Capabilities, Explainer
+
+@dataclass(kw_only=True)
+class Clears(Explainer):
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        adds=False, removes=True, deterministic=True, may_return_invalid=True
+    )
+    label: ClassVar[str] = "Clears all edges"
+
+    def _explain(self, graphs, classes, oracle, k, seed):
+        return [Candidate(torch.zeros_like(graph)) for graph in graphs.adjacency for _ in range(k)]
+"""
+
+
+def test_a_strangers_row_stands_beside_the_committed_ones_and_they_are_not_computed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """The same numbers as those of the committed control that does the same; it has a name of its own."""
+    (tmp_path / "clears_all.py").write_text(STRANGER)
+    monkeypatch.setattr(methods, "METHODS", list(methods.METHODS))
+    monkeypatch.syspath_prepend(tmp_path)
+    out = tmp_path / "out"
+    line = ["table1", "--beside-reference", "--methods", "clears_all:Clears", "--datasets", "tree-cycles"]
+    assert cli.main([*line, "--jobs", "1", "--out", str(out)]) == 0, capsys.readouterr()
+    computed = {path.parent.name for path in (out / "cells").rglob("*.parquet")}
+    assert computed == {"clears.own"}, "nothing else was computed"
+    table = pd.read_csv(out / "table1.csv").set_index(["dataset", "method", "variant", "metric"]).sort_index()
+    committed = pd.read_csv(REFERENCE / "table1.csv").set_index(["dataset", "method", "variant", "metric"])
+    committed = committed.loc[["tree-cycles"]].sort_index()
+    own = table.loc[("tree-cycles", "clears", "own")]["mean"]
+    for metric in ("ged", "correctness", "sparsity", "fidelity"):
+        assert own[metric] == committed.loc[("tree-cycles", "empty", "control", metric), "mean"]
+    pd.testing.assert_frame_equal(table.drop(index="clears", level="method"), committed)
+    assert "Clears all edges" in (out / "table1.md").read_text() and "Clears all edges" in capsys.readouterr().out
+    against = pd.read_csv(out / "comparisons.csv")
+    assert "clears" in set(against["against_method"]), "and is compared with RSGG-CE"
