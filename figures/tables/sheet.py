@@ -9,7 +9,6 @@ A page is a list of sheets. A sheet without headings is a section of text: its t
 from __future__ import annotations
 
 import csv
-import html as html_text
 import io
 import os
 import re
@@ -18,10 +17,12 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
+from jinja2 import Environment, FileSystemLoader
 from rich import box
 from rich.cells import cell_len
-from rich.console import Console, RenderableType
+from rich.console import Console, JustifyMethod, RenderableType
 from rich.console import Group as Printed
 from rich.padding import Padding
 from rich.table import Table
@@ -102,6 +103,17 @@ class Sheet:
         return [row for group in self.groups for row in group.rows]
 
     @cached_property
+    def judged(self) -> list[bool]:
+        """Which columns have verdicts."""
+        return [any(row[i].verdict in SYMBOLS for row in self.rows) for i in range(len(self.headings))]
+
+    def paragraphs(self) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+        """Each row as its name and its other cells, each with its heading; what is empty is left out."""
+        for row in self.rows:
+            pairs = zip(self.headings[1:], row[1:], strict=True)
+            yield row[0].text, [(heading, cell.text) for heading, cell in pairs if cell.text]
+
+    @cached_property
     def words(self) -> list[bool]:
         """Which columns hold words, and begin at the left; the others hold numbers. What names a row is words."""
         columns = [[row[i].text for row in self.rows if row[i].text] for i in range(len(self.headings))]
@@ -143,98 +155,70 @@ def on_terminal(sheets: Sequence[Sheet], width: int) -> Printed:
     """What is printed at this width. No number is cut or wrapped: a table that is too wide is split by columns."""
     parts: list[RenderableType] = []
     for sheet in sheets:
-        parts += [Text(sheet.title, style="bold")] if sheet.title else []
-        parts += [Text(sheet.caption)] if sheet.caption else []
+        parts += filter(None, (Text(sheet.title, style="bold"), Text(sheet.caption)))
         if sheet.listed:
-            parts += [line for row in sheet.rows for line in _paragraph(sheet, row)]
+            for names, said in sheet.paragraphs():
+                parts += [Text(names, style="bold"), *(Padding(Text(": ".join(pair)), (0, 0, 0, 2)) for pair in said)]
         elif sheet.groups:
-            for i, (columns, gap) in enumerate(_parts(sheet, width)):
-                parts += [*([Text("")] if i else []), _table(sheet, columns, gap)]
-        parts += [Text(f"• {note}", style="dim") for note in sheet.notes]
-        parts.append(Text(""))
-    legend = _legend(sheets, SYMBOLS)
-    return Printed(*parts, *([Text(legend, style="dim")] if legend else []))
+            parts += _tables(sheet, width)
+        parts += [*(Text(f"• {note}", style="dim") for note in sheet.notes), Text("")]
+    legend = Text(_legend(sheets, SYMBOLS), style="dim")
+    return Printed(*parts, *filter(None, [legend]))
 
 
-def _paragraph(sheet: Sheet, row: Row) -> Iterator[RenderableType]:
-    """The names of a row in bold, then its other cells with their headings, indented."""
-    yield Text(", ".join(cell.text for cell in row[: sheet.names] if cell.text), style="bold")
-    pairs = zip(sheet.headings[sheet.names :], row[sheet.names :], strict=True)
-    yield from (Padding(Text(f"{heading}: {cell.text}"), (0, 0, 0, 2)) for heading, cell in pairs if cell.text)
+def _tables(sheet: Sheet, width: int) -> Iterator[RenderableType]:
+    """As many tables as are needed at this width, each with the names of the rows.
 
-
-def _parts(sheet: Sheet, width: int) -> Iterator[tuple[dict[int, int], int]]:
-    """The columns of each table that a sheet is split into, with their widths, and the gap between them.
-
-    Names and words are wrapped before a table is split, and columns are moved closer before that.
+    Words are wrapped before a table is split, and columns are moved closer before that.
     """
     whole, least = _widths(sheet)
-    every = dict(enumerate(whole if _total(dict(enumerate(whole)), GAP) <= width else least))
-    gap = next((gap for gap in (GAP, 1) if _total(every, gap) <= width), GAP)
-    names = {i: every[i] for i in range(sheet.names)}
-    chosen: dict[int, int] = {}
-    for i in range(sheet.names, len(whole)):
-        if chosen and _total({**names, **chosen, i: every[i]}, gap) > width:
-            yield _widened({**names, **chosen}, whole, width, gap), gap
-            chosen = {}
-        chosen[i] = every[i]
-    yield _widened({**names, **chosen}, whole, width, gap), gap
+    gap = next((gap for gap in (GAP, 1) if sum(least) + gap * (len(least) - 1) <= width), GAP)
+    names = list(range(sheet.names))
+    chosen = [*names]
+    for i in range(sheet.names, len(least)):
+        if len(chosen) > len(names) and sum(least[j] + gap for j in (*chosen, i)) - gap > width:
+            yield from (_table(sheet, chosen, whole, least, width, gap), Text(""))
+            chosen = [*names]
+        chosen.append(i)
+    yield _table(sheet, chosen, whole, least, width, gap)
 
 
 def _widths(sheet: Sheet) -> tuple[list[int], list[int]]:
     """Of each column: the width at which nothing is wrapped, and the least width. Headings may be wrapped."""
     whole, least = [], []
     for i, words in enumerate(sheet.words):
-        texts = [_shown(row[i], judged=_judged(sheet, i)).plain for row in sheet.rows]
-        natural = max([cell_len(shown) for shown in texts] + _word_lengths([sheet.headings[i]]))
-        narrow = max([min(natural, WORDS_WIDTH), *_word_lengths([*texts, sheet.headings[i]])])
+        texts, heading = [_shown(sheet, row, i).plain for row in sheet.rows], sheet.headings[i].split()
+        natural = max(map(cell_len, ["-", *texts, *heading]))
+        of_words = map(cell_len, [*" ".join(texts).split(), *heading])
         whole.append(natural)
-        least.append(narrow if words else natural)
+        least.append(max([min(natural, WORDS_WIDTH), *of_words]) if words else natural)
     return whole, least
 
 
-def _word_lengths(texts: Sequence[str]) -> list[int]:
-    return [cell_len(word) for shown in texts for word in shown.split()] or [1]
-
-
-def _total(columns: dict[int, int], gap: int) -> int:
-    return sum(columns.values()) + gap * (len(columns) - 1)
-
-
-def _widened(columns: dict[int, int], whole: Sequence[int], width: int, gap: int) -> dict[int, int]:
-    """Room that is left goes to the columns that would be wrapped."""
-    left = width - _total(columns, gap)
-    for i in columns:
-        more = max(0, min(left, whole[i] - columns[i]))
-        columns[i] += more
-        left -= more
-    return columns
-
-
-def _table(sheet: Sheet, columns: dict[int, int], gap: int) -> Table:
+def _table(sheet: Sheet, columns: list[int], whole: list[int], least: list[int], width: int, gap: int) -> Table:
+    """These columns, as wide as they need to be; room that is left goes to those that would be wrapped."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, gap - 1, 0, 0), show_edge=False, pad_edge=False)
-    for i, width in columns.items():
-        heading, side = Text(sheet.headings[i]), "left" if sheet.words[i] else "right"
-        table.add_column(heading, width=width, justify=side, overflow="fold")  # type: ignore[arg-type]
+    left = max(0, width + gap - sum(least[i] + gap for i in columns))
+    for i in columns:
+        more = min(left, whole[i] - least[i])
+        left -= more
+        side: JustifyMethod = "left" if sheet.words[i] else "right"
+        table.add_column(Text(sheet.headings[i]), width=least[i] + more, justify=side, overflow="fold")
     for group in sheet.groups:
         if group.heading:
-            table.add_row(Text(group.heading, style="italic"), *[""] * (len(columns) - 1))
+            table.add_row(Text(group.heading, style="italic"))
         for row in group.rows:
-            shown = (_shown(row[i], judged=_judged(sheet, i)) for i in columns)
-            table.add_row(*shown, end_section=row is group.rows[-1])
+            table.add_row(*(_shown(sheet, row, i) for i in columns), end_section=row is group.rows[-1])
     return table
 
 
-def _judged(sheet: Sheet, column: int) -> bool:
-    return any(row[column].verdict in SYMBOLS for row in sheet.rows)
-
-
-def _shown(cell: Cell, *, judged: bool) -> Text:
+def _shown(sheet: Sheet, row: Row, column: int) -> Text:
     """A cell; in a column with verdicts, one without leaves room for the symbol, so that numbers are aligned."""
+    cell = row[column]
     shown = Text(cell.text, style=STYLES.get(cell.mark, ""))
     if cell.verdict in SYMBOLS:
         shown.append(f" {SYMBOLS[cell.verdict]}", style=f"not bold not underline {COLOURS[cell.verdict]}")
-    elif judged and cell.text:
+    elif cell.text and sheet.judged[column]:
         shown.append("\u00a0\u00a0", style="not underline")  # rich would strip plain spaces at the end
     return shown
 
@@ -248,15 +232,15 @@ def markdown(sheets: Sequence[Sheet]) -> str:
     """A page: the first title is its heading."""
     parts = []
     for i, sheet in enumerate(sheets):
-        parts += [f"{'##' if i else '#'} {sheet.title}"] if sheet.title else []
-        parts += [sheet.caption] if sheet.caption else []
-        parts += [_legend(sheets, SYMBOLS)] if i == 0 else []
+        heading = f"{'##' if i else '#'} {sheet.title}" if sheet.title else ""
+        parts += [heading, sheet.caption, "" if i else _legend(sheets, SYMBOLS)]
         if sheet.listed:
-            parts += [_markdown_paragraph(sheet, row) for row in sheet.rows]
+            for names, said in sheet.paragraphs():
+                parts.append("\n".join([f"**{_escaped(names)}**\n", *(f"- *{what}:* {text}" for what, text in said)]))
         elif sheet.groups:
             parts.append(pipes(sheet))
-        parts += ["\n".join(f"- {note}" for note in sheet.notes)] if sheet.notes else []
-    return "\n\n".join(part for part in parts if part) + "\n"
+        parts.append("\n".join(f"- {note}" for note in sheet.notes))
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def pipes(sheet: Sheet) -> str:
@@ -272,14 +256,7 @@ def pipes(sheet: Sheet) -> str:
 
 def _markdown_cell(cell: Cell) -> str:
     shown = MARKED.get(cell.mark, "{}").format(_escaped(cell.text)) if cell.text else ""
-    return " ".join(part for part in (shown, cell.interval, SYMBOLS.get(cell.verdict, "")) if part)
-
-
-def _markdown_paragraph(sheet: Sheet, row: Row) -> str:
-    names = ", ".join(cell.text for cell in row[: sheet.names] if cell.text)
-    pairs = zip(sheet.headings[sheet.names :], row[sheet.names :], strict=True)
-    lines = (f"- *{heading}:* {cell.text}" for heading, cell in pairs if cell.text)
-    return "\n".join([f"**{_escaped(names)}**\n", *lines])
+    return " ".join(filter(None, (shown, cell.interval, SYMBOLS.get(cell.verdict))))
 
 
 def _escaped(words: str) -> str:
@@ -321,9 +298,8 @@ def latex(sheets: Sequence[Sheet]) -> str:
 
 
 def _latex_table(sheet: Sheet, about: str) -> str:
-    legend = _legend([sheet], LETTERS)
-    notes = tex(" ".join(sheet.notes))
-    caption = " ".join(part for part in (f"{tex(sheet.title)}.", tex(about), legend, notes) if part)
+    said = (f"{tex(sheet.title)}.", tex(about), _legend([sheet], LETTERS), *map(tex, sheet.notes))
+    caption = " ".join(filter(None, said))
     lines = [
         r"\begin{table}", r"\centering", r"\scriptsize", r"\setlength{\tabcolsep}{3pt}", rf"\caption{{{caption}}}",
         rf"\label{{tab:{sheet.name}}}", rf"\begin{{tabular}}{{@{{}}{_latex_columns(sheet)}@{{}}}}", r"\toprule",
@@ -340,9 +316,9 @@ def _latex_table(sheet: Sheet, about: str) -> str:
 def _latex_columns(sheet: Sheet) -> str:
     longest = [max((len(row[i].text) for row in sheet.rows), default=0) for i in range(len(sheet.headings))]
     wide = sum(length > TEX_WIDE for length in longest)
-    kinds = ["l" if words else "r" for words in sheet.words]
     broken = rf"p{{{0.5 / max(1, wide):.2f}\linewidth}}"
-    return "".join(broken if length > TEX_WIDE else kind for length, kind in zip(longest, kinds, strict=True))
+    columns = zip(longest, sheet.words, strict=True)
+    return "".join(broken if length > TEX_WIDE else "l" if words else "r" for length, words in columns)
 
 
 def _latex_cell(cell: Cell) -> str:
@@ -353,70 +329,23 @@ def _latex_cell(cell: Cell) -> str:
 # -- HTML ------------------------------------------------------------------------------------------------
 
 TAGS = {"best": "strong", "main": "strong", "second": "u", "printed": "em"}
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head><meta charset="utf-8"><title>{title}</title>
-<style>
-body {{ font: 15px/1.4 sans-serif; margin: 2rem; }}
-table {{ border-collapse: collapse; margin-bottom: 2rem; font-variant-numeric: tabular-nums; }}
-p, caption {{ text-align: left; max-width: 60rem; margin-bottom: .5rem; }}
-th, td {{ padding: .15rem .5rem; text-align: right; border-bottom: 1px solid #ddd; }}
-th[scope=row], th[scope=rowgroup], .words {{ text-align: left; }}
-td:not(.words) {{ white-space: nowrap; }}
-th[scope=rowgroup] {{ padding-top: 1rem; }}
-tbody:not(:last-child) tr:last-child > * {{ border-bottom: 1px solid #777; }}
-</style></head>
-<body>
-{body}
-</body>
-</html>
-"""
+
+
+def _rendered(template: str, **what: object) -> str:
+    """One of the templates beside this file, filled in; everything is escaped there."""
+    folder = FileSystemLoader(Path(__file__).parent)
+    environment = Environment(loader=folder, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    return environment.get_template(template).render(**what, tags=TAGS, symbols=SYMBOLS)
 
 
 def html(sheets: Sequence[Sheet]) -> str:
     """A whole page with a heading per sheet."""
-    parts = []
-    for i, sheet in enumerate(sheets):
-        level = "h2" if i else "h1"
-        parts += [f"<{level}>{html_text.escape(sheet.title)}</{level}>"] if sheet.title else []
-        parts += [f"<p>{html_text.escape(sheet.caption)}</p>"] if sheet.caption else []
-        parts += [f"<p>{_legend(sheets, SYMBOLS)}</p>"] if i == 0 else []
-        parts += [html_table(sheet)] if sheet.groups else []
-        parts += [f"<p>{html_text.escape(note)}</p>" for note in sheet.notes]
-    title = html_text.escape(sheets[0].title) if sheets else ""
-    return PAGE.format(title=title, body="\n".join(parts))
+    return _rendered("page.html", sheets=sheets, legend=_legend(sheets, SYMBOLS))
 
 
 def html_table(sheet: Sheet) -> str:
     """A sheet's table alone: column headings, a body per group with its heading, a heading per row."""
-    kinds = [' class="words"' if words else "" for words in sheet.words]
-    lines = [f'<table class="plain" id="sheet-{html_text.escape(sheet.name)}">']
-    heads = zip(sheet.headings, kinds, strict=True)
-    if any(sheet.headings):
-        cells = (f'<th scope="col"{kind}>{html_text.escape(heading)}</th>' for heading, kind in heads)
-        lines.append(f"<thead><tr>{''.join(cells)}</tr></thead>")
-    for group in sheet.groups:
-        lines.append("<tbody>")
-        if group.heading:
-            heading = html_text.escape(group.heading)
-            lines.append(f'<tr><th scope="rowgroup" colspan="{len(sheet.headings)}">{heading}</th></tr>')
-        for row in group.rows:
-            cells = (_html_cell(cell, kind) for cell, kind in zip(row[1:], kinds[1:], strict=True))
-            lines.append(f'<tr><th scope="row">{_html_text(row[0])}</th>{"".join(cells)}</tr>')
-        lines.append("</tbody>")
-    return "\n".join([*lines, "</table>"])
-
-
-def _html_cell(cell: Cell, kind: str) -> str:
-    title = f' title="{html_text.escape(cell.closer_look)}"' if cell.closer_look else ""
-    return f"<td{kind}{title}>{_html_text(cell)}</td>"
-
-
-def _html_text(cell: Cell) -> str:
-    shown, tag = html_text.escape(cell.text), TAGS.get(cell.mark)
-    shown = f"<{tag}>{shown}</{tag}>" if tag and shown else shown
-    verdict = f' <abbr title="{cell.verdict}">{SYMBOLS[cell.verdict]}</abbr>' if cell.verdict in SYMBOLS else ""
-    return shown + verdict
+    return _rendered("table.html", sheet=sheet)
 
 
 # -- CSV -------------------------------------------------------------------------------------------------
@@ -425,10 +354,7 @@ def _html_text(cell: Cell) -> str:
 def as_csv(sheet: Sheet) -> str:
     """Headings and rows as they are shown, without marks; the heading of a group is a column where there are any."""
     file = io.StringIO()
-    grouped = any(group.heading for group in sheet.groups)
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(["group", *sheet.headings] if grouped else sheet.headings)
-    for group in sheet.groups:
-        for row in group.rows:
-            writer.writerow([*([group.heading] if grouped else []), *(cell.text for cell in row)])
+    first = 0 if any(group.heading for group in sheet.groups) else 1
+    rows = [[group.heading, *(cell.text for cell in row)] for group in sheet.groups for row in group.rows]
+    csv.writer(file, lineterminator="\n").writerows(row[first:] for row in (["group", *sheet.headings], *rows))
     return file.getvalue()
