@@ -34,6 +34,7 @@ from benchmarks.running.options import RunOptions
 from benchmarks.running.progress import Durations, Progress, in_words
 from benchmarks.running.run_cell import Observer, Outcome, Report
 from benchmarks.running.workers import Work, computed
+from rsgg.errors import UsageError
 
 # -- Cells that are missing --------------------------------------------------------------------------------
 
@@ -298,6 +299,11 @@ def workers_for(options: RunOptions) -> int:
     if options.dask:
         from benchmarks.running.cluster import n_workers  # late: most runs need no cluster
 
+        if options.cell_seconds is not None:
+            raise UsageError(
+                "Only workers of this machine can be ended after --cell-seconds; leave it out with --dask, or limit the "
+                "time per graph with --graph-seconds."
+            )
         return n_workers(options.dask, options.device)
     check_device(options.device)
     return options.jobs

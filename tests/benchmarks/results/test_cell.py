@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -88,7 +89,7 @@ print(Cell(data, Method("draws", "control", "anywhere:Draws", "D"), 1, 4).key)
 
 
 def test_wrapped_methods_are_told_apart_by_their_base_and_not_by_its_device() -> None:
-    def key(**options: object) -> str:
+    def key(**options: Any) -> str:
         wrapped = Method("m", "v", "rsgg.minimise:Minimised", "M", options={"base": Draws(**options)})
         return Cell(DATA, wrapped, 0).key
 

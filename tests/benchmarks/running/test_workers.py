@@ -9,7 +9,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import psutil
+import psutil  # type: ignore[import-untyped]
 import pytest
 
 from benchmarks.results.cell import Cell
@@ -40,6 +40,7 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 # -- The same result, whatever happens -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_the_same_numbers_with_any_number_of_workers(tmp_path: Path, uninterrupted: dict[str, str], jobs: int) -> None:
     report = run_cells(MANY, Store(tmp_path), jobs=jobs)
@@ -47,6 +48,7 @@ def test_the_same_numbers_with_any_number_of_workers(tmp_path: Path, uninterrupt
     assert not children() and not leftovers(tmp_path)
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_on_two_workers_as_in_one_go_on_none(tmp_path: Path, uninterrupted: dict[str, str]) -> None:
     first = start(tmp_path, 2, delay=0.4)
     wait_for_cells(tmp_path, 3, first)
@@ -62,6 +64,7 @@ def test_killed_and_resumed_on_two_workers_as_in_one_go_on_none(tmp_path: Path, 
     assert fingerprints(tmp_path) == uninterrupted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["ctrl-c", "sigterm"])
 def test_an_interruption_ends_with_one_sentence_and_leaves_nothing_behind(tmp_path: Path, how: str) -> None:
     process = start(tmp_path, 2, delay=0.4)
@@ -98,6 +101,7 @@ def test_a_disk_that_fills_up_ends_the_run_and_its_workers(tmp_path: Path, monke
 # -- Workers that die --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_cell_that_kills_its_worker_is_tried_twice_and_harms_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

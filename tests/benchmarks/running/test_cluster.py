@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -20,16 +21,18 @@ pytest.importorskip("distributed", reason="clusters need the extra `cluster`")
 
 import distributed
 
-from benchmarks import cli, cluster
-from benchmarks.catalogue import Method
-from benchmarks.cluster import ClusterError, n_workers, software
-from benchmarks.experiment import run
-from benchmarks.options import RunOptions
-from benchmarks.runner import Outcome, run_cells
-from benchmarks.store import Store
-from tests import standins
-from tests.standins import RAISES, UNFITTABLE, Draws, cells
-from tests.test_runner import ROOT, _hear_interrupts, fingerprints, leftovers, wait_for_cells
+from benchmarks import cli
+from benchmarks.registry.methods import Method
+from benchmarks.results.files import ROOT
+from benchmarks.results.ledger import Store
+from benchmarks.running import cluster
+from benchmarks.running.cluster import ClusterError, n_workers, software
+from benchmarks.running.experiment import run_cells
+from benchmarks.running.options import RunOptions
+from benchmarks.running.run_cell import Outcome
+from rsgg.errors import UsageError
+from tests.benchmarks.running.processes import fingerprints, hear_interrupts, leftovers, wait_for_cells
+from tests.standins import KILLED, RAISES, UNFITTABLE, Draws, Standin, cells
 
 MANY = cells(folds=range(6), of=6, seeds=(0, 1))
 
@@ -38,24 +41,16 @@ MANY = cells(folds=range(6), of=6, seeds=(0, 1))
 class Tells(Draws):
     """Says who computes it, the only way a worker can: by failing."""
 
-    def _explain(self, graphs, classes, oracle, k, seed):
+    def _explain(self, *arguments: Any) -> Any:
         raise RuntimeError(os.getpid())
 
 
-@dataclass(kw_only=True)
-class Dies(Draws):
-    """Takes its worker along, as a method does that needs more memory than there is."""
-
-    def _explain(self, graphs, classes, oracle, k, seed):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-TELLS, DIES = Method("tells", "control", Tells), Method("dies", "control", Dies)
+TELLS = Method("tells", "control", f"{__name__}:Tells", "Tells")
 
 
 def main() -> None:
     """Arguments: folder, address of the scheduler. An experiment on a cluster, to be killed."""
-    sys.exit(run(standins.experiment(MANY), RunOptions(out=Path(sys.argv[1]), dask=sys.argv[2])))
+    sys.exit(Standin(MANY).run(RunOptions(out=Path(sys.argv[1]), dask=sys.argv[2])))
 
 
 # -- A cluster of our own ----------------------------------------------------------------------------------------
@@ -140,19 +135,20 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 # -- The same result ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_the_results_of_one_process(
     tmp_path: Path, two_workers: Cluster, local: dict[str, str], capsys: pytest.CaptureFixture[str]
-):
+) -> None:
     options = RunOptions(out=tmp_path, dask=two_workers.address, jobs=7)
-    assert run(standins.experiment(MANY), RunOptions(out=tmp_path, dask=two_workers.address, dry_run=True)) == 0
+    assert Standin(MANY).run(RunOptions(out=tmp_path, dask=two_workers.address, dry_run=True)) == 0
     assert capsys.readouterr().out.endswith("12 to compute, about 6 s on 2 workers.\n"), "the cluster's, not --jobs"
-    assert run(standins.experiment(MANY), options) == 0
+    assert Standin(MANY).run(options) == 0
     out, err = capsys.readouterr()
     assert "48 rows" in out and "done; 12 of 12 cells." in err
     assert fingerprints(tmp_path) == local and not leftovers(tmp_path)
 
 
-def test_failures_and_skips_are_outcomes_on_a_cluster_too(tmp_path: Path, two_workers: Cluster):
+def test_failures_and_skips_are_outcomes_on_a_cluster_too(tmp_path: Path, two_workers: Cluster) -> None:
     report = run_cells(cells((RAISES, UNFITTABLE, TELLS)), Store(tmp_path), dask=two_workers.address)
     assert {outcome.cell.method.name for outcome in report.of("failed")} == {"raises", "tells"}
     assert {outcome.reason for outcome in report.of("skipped")} == {"These graphs cannot be learnt from; use others."}
@@ -163,7 +159,7 @@ def test_failures_and_skips_are_outcomes_on_a_cluster_too(tmp_path: Path, two_wo
 @pytest.mark.parametrize("when", ["at the start", "later"])
 def test_a_worker_with_other_versions_is_refused(
     tmp_path: Path, two_workers: Cluster, monkeypatch: pytest.MonkeyPatch, when: str
-):
+) -> None:
     other = {**software(), "torch": "1.0", "commit": "unknown"}
     monkeypatch.setattr(cluster, "software", lambda: other)
     if when == "later":  # as if it had joined after all others were examined
@@ -173,14 +169,16 @@ def test_a_worker_with_other_versions_is_refused(
     assert not fingerprints(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_main_process_killed_and_interrupted_leaves_the_cluster_free_and_loses_nothing(
     tmp_path: Path, two_workers: Cluster, local: dict[str, str]
-):
+) -> None:
     def start() -> subprocess.Popen[str]:
-        program = [sys.executable, "-c", "from tests.test_dask import main; main()", tmp_path, two_workers.address]
+        code = "from tests.benchmarks.running.test_cluster import main; main()"
+        program = [sys.executable, "-c", code, str(tmp_path), two_workers.address]
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         return subprocess.Popen(
-            program, env=environment, stderr=subprocess.PIPE, text=True, preexec_fn=_hear_interrupts, cwd=tmp_path
+            program, env=environment, stderr=subprocess.PIPE, text=True, preexec_fn=hear_interrupts, cwd=tmp_path
         )
 
     process = start()
@@ -206,7 +204,7 @@ def test_the_main_process_killed_and_interrupted_leaves_the_cluster_free_and_los
 
 def test_a_worker_killed_in_mid_run_costs_time_and_no_result(
     tmp_path: Path, two_workers: Cluster, local: dict[str, str]
-):
+) -> None:
     victim, survivor = two_workers.workers
     done: list[Outcome] = []
 
@@ -223,8 +221,8 @@ def test_a_worker_killed_in_mid_run_costs_time_and_no_result(
     assert report.outcomes[0].reason == f"RuntimeError: {survivor.pid}", "a single worker is a cluster too"
 
 
-def test_a_cell_that_kills_its_workers_is_a_sentence_and_harms_no_other(tmp_path: Path, two_workers: Cluster):
-    wanted = [*cells(folds=(0, 1)), *cells((DIES,), folds=(0,))]
+def test_a_cell_that_kills_its_workers_is_a_sentence_and_harms_no_other(tmp_path: Path, two_workers: Cluster) -> None:
+    wanted = [*cells(folds=(0, 1)), *cells((KILLED,), folds=(0,))]
     done: list[Outcome] = []
     with pytest.raises(
         ClusterError, match=r"died, one after the other, perhaps for want of memory; .* go on from here"
@@ -236,7 +234,8 @@ def test_a_cell_that_kills_its_workers_is_a_sentence_and_harms_no_other(tmp_path
 # -- What cannot run ---------------------------------------------------------------------------------------------
 
 
-def test_a_scheduler_that_is_lost_or_has_no_workers_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.slow
+def test_a_scheduler_lost_or_without_workers_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     process, address = scheduler(tmp_path)
     worker = None
     try:
@@ -265,7 +264,8 @@ sys.meta_path.insert(0, Hide())
 """
 
 
-def test_a_scheduler_or_worker_without_the_project_is_a_sentence(tmp_path: Path):
+@pytest.mark.slow
+def test_a_scheduler_or_worker_without_the_project_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(HIDE)
     lacks = {"PYTHONPATH": str(tmp_path)}
     for who, variables in (("scheduler", lacks), ("worker", {})):
@@ -281,8 +281,8 @@ def test_a_scheduler_or_worker_without_the_project_is_a_sentence(tmp_path: Path)
                 child.wait()
 
 
-def test_a_worker_of_several_threads_or_without_the_device_is_refused():
-    def worker(threads: int) -> SimpleNamespace:
+def test_a_worker_of_several_threads_or_without_the_device_is_refused() -> None:
+    def worker(threads: int) -> Any:
         return SimpleNamespace(address="tcp://there:1", state=SimpleNamespace(nthreads=threads))
 
     assert cluster._objection(software(), "cpu", worker(1)) == ""
@@ -293,7 +293,7 @@ def test_a_worker_of_several_threads_or_without_the_device_is_refused():
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "tcp://127.0.0.1", "nonsense://here:1", "tcp://"])
 def test_no_scheduler_is_one_sentence_and_exit_code_2(
     address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-):
+) -> None:
     monkeypatch.setattr(cluster, "TIMEOUT", 0.5)
     line = f"table1 --smoke --methods empty --datasets tree-cycles --out {tmp_path} --dask {address}"
     assert cli.main(line.split()) == 2
@@ -302,7 +302,12 @@ def test_no_scheduler_is_one_sentence_and_exit_code_2(
     assert not list(tmp_path.rglob("*.parquet"))
 
 
-def test_something_that_answers_and_is_no_scheduler(monkeypatch: pytest.MonkeyPatch):
+def test_a_time_limit_per_cell_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"leave it out with --dask"):
+        Standin(MANY).run(RunOptions(out=tmp_path, dask="tcp://127.0.0.1:1", cell_seconds=1.0))
+
+
+def test_something_that_answers_and_is_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
     import socket
 
     monkeypatch.setattr(cluster, "TIMEOUT", 0.5)
@@ -312,18 +317,19 @@ def test_something_that_answers_and_is_no_scheduler(monkeypatch: pytest.MonkeyPa
 
 def test_without_the_extra_the_sentence_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    monkeypatch.delitem(sys.modules, "benchmarks.cluster")
+    monkeypatch.delitem(sys.modules, "benchmarks.running.cluster")
     assert cli.main(["table1", "--dask", "tcp://127.0.0.1:8786"]) == 2
     assert capsys.readouterr().err.endswith('are needed: pip install "rsgg[cluster]".\n')
 
 
-def test_dask_is_imported_only_where_it_is_asked_for_and_quiet_when_the_process_ends():
+def test_dask_is_imported_only_where_it_is_asked_for_and_quiet_when_the_process_ends() -> None:
     program = """
 import sys
-from benchmarks import cli, table1, experiment
-assert not {"dask", "distributed", "benchmarks.cluster"} & set(sys.modules)
+from benchmarks import cli, table1
+from benchmarks.running import experiment
+assert not {"dask", "distributed", "benchmarks.running.cluster"} & set(sys.modules)
 sys.exit(cli.main(["table1", "--dask", "tcp://nowhere"]))
 """
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
