@@ -49,15 +49,17 @@ def publish(source: Path, out: Path) -> str:
 
 def render(out: Path) -> None:
     """Every table of a reference, from its ledgers and from what was copied into it; then its manifest."""
-    with Artefacts(out, "hpo") as files:
-        searches.render(files)
-    Hpo().write_pages(out)
+    if searches.stored(out):
+        with Artefacts(out, "hpo") as files:
+            searches.render(files)
+        Hpo().write_pages(out)
     for kind, options in RENDERED:
         experiment, store = kind(), Store(out)
         cells = experiment.plan(options)
         if store.stored(cells):
             experiment.write(Finished(cells, store, out, {}), options)
-    claims.render(out, out)
+    if (out / "table1.csv").is_file():
+        claims.render(out, out)
     with Artefacts(out, "publish") as files:
         for name in unlisted(out, read_manifest(out).get("files", {})):
             files.add(name)

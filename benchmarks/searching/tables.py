@@ -49,6 +49,11 @@ def merged(path: Path, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     return every[[*STUDY, *MEASURED, *values, *LAST]].sort_values(STUDY, kind="stable", ignore_index=True)
 
 
+def stored(folder: Path) -> list[Path]:
+    """The files of trials in a folder, one per method."""
+    return [path for path in sorted(folder.glob("hpo_*.csv")) if path.name != "hpo_summary.csv"]
+
+
 def read(path: Path) -> pd.DataFrame:
     return read_csv(path, dtype=str, keep_default_na=False) if path.is_file() else pd.DataFrame()
 
@@ -62,7 +67,7 @@ def _text(value: Any) -> str:
 
 def render(files: Artefacts) -> None:
     """Write hyperparameters.csv and hpo_summary.csv from the hpo_<method>.csv of the folder."""
-    paths = [path for path in sorted(files.folder.glob("hpo_*.csv")) if path.name != "hpo_summary.csv"]
+    paths = stored(files.folder)
     trials = pd.concat(map(read, paths), ignore_index=True).fillna("") if paths else pd.DataFrame(columns=STUDY)
     summary = pd.DataFrame([_summary(key, study) for key, study in _grouped(trials, STUDY)])
     chosen = pd.DataFrame([row for key, group in _grouped(trials, HEAD) for row in _hyperparameters(key, group)])

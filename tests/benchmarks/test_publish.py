@@ -1,0 +1,117 @@
+"""Publish: a reference is made from a local run, follows from its own ledgers, and lists all its files."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from benchmarks import ablation, cli
+from benchmarks.publish import publish
+from benchmarks.results import artefacts
+from benchmarks.results.cell import Cell
+from benchmarks.results.ledger import Damaged, Store
+from benchmarks.running.experiment import Finished, run_cells
+from benchmarks.running.options import AblationOptions, RunOptions, Table1Options
+from benchmarks.table1 import Table1, plan
+
+ROWS = RunOptions(methods=["empty,optimum"], datasets=["tree-cycles"], seeds=["0"])
+
+
+def local_run(folder: Path, options: RunOptions = ROWS) -> list[Cell]:
+    """Cells and tables as `table1` leaves them, computed in this process."""
+    cells = plan(options)
+    store = Store(folder)
+    run_cells(cells, store)
+    Table1().write(Finished(cells, store, folder, {}), Table1Options())
+    return cells
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two rows of Table 1, and files that have no cells there."""
+    folder = tmp_path_factory.mktemp("local")
+    local_run(folder)
+    (folder / "runtime.csv").write_text("vary,value\n")
+    (folder / "notes.txt").write_text("not a result")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def published(local: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("published") / "reference"
+    assert cli.main(["publish", "--from", str(local), "--out", str(out)]) == 0
+    return out
+
+
+def test_the_cells_are_compacted_and_none_is_lost(local: Path, published: Path) -> None:
+    assert not (published / "cells").exists()
+    assert {path.name for path in (published / "ledger").iterdir()} == {
+        "tree-cycles.empty.control.parquet", "tree-cycles.optimum.control.parquet"
+    }  # fmt: skip
+    cells = plan(ROWS)
+    columns = ["fold", "instance", "edits", "ged", "calls"]
+    one, other = (Store(folder).ledger(cells)[columns] for folder in (local, published))
+    pd.testing.assert_frame_equal(one, other)
+    assert not [found for _, _, found in Store(published).everything() if isinstance(found, Damaged)]
+
+
+def test_the_tables_are_those_of_the_run(local: Path, published: Path) -> None:
+    columns = ["dataset", "method", "variant", "metric", "mean", "ci_low", "ci_high"]
+    one, other = (pd.read_csv(folder / "table1.csv")[columns] for folder in (local, published))
+    pd.testing.assert_frame_equal(one, other)
+
+
+def test_every_file_is_in_the_manifest_and_what_is_no_result_stays_behind(published: Path) -> None:
+    matching, wrong = artefacts.check(published, complete=True)
+    there = {path.relative_to(published).as_posix() for path in published.rglob("*") if path.is_file()}
+    assert not wrong and matching == len(there) - 1, "all but the manifest itself"
+    assert {"table1.csv", "table1.md", "table1.tex", "claims.csv", "claims.md", "findings.md", "runtime.csv"} <= there
+    assert "notes.txt" not in there
+    files = artefacts.read_manifest(published)["files"]
+    assert files["table1.csv"]["made_by"] == "table1" and files["claims.csv"]["made_by"] == "claims"
+
+
+def test_publishing_again_changes_no_file(local: Path, published: Path, tmp_path: Path) -> None:
+    again = tmp_path / "again"
+    shutil.copytree(published, again)
+    publish(local, again)
+    for path in published.rglob("*"):
+        if path.is_file() and path.name != "manifest.json":
+            assert path.read_bytes() == (again / path.relative_to(published)).read_bytes(), path.name
+
+
+def test_what_the_reference_holds_stays_there(published: Path, tmp_path: Path) -> None:
+    """A machine that has computed one more row adds it."""
+    more, out = tmp_path / "more", tmp_path / "reference"
+    shutil.copytree(published, out)
+    local_run(more, RunOptions(methods=["complete"], datasets=["tree-cycles"], seeds=["0"]))
+    publish(more, out)
+    assert set(pd.read_csv(out / "table1.csv")["method"]) == {"empty", "optimum", "complete"}
+    assert not artefacts.check(out, complete=True)[1]
+
+
+def test_results_without_table_1_can_be_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One cell of an ablation and no search: what is there is published."""
+    monkeypatch.setattr(ablation, "predictions", lambda grid: [])  # of the sampler without a generator: slow
+    local, out = tmp_path / "local", tmp_path / "out"
+    options = AblationOptions(vary=["n_instances"], methods=["cf2:released"], folds=["0"])
+    run_cells(ablation.plan(options)[:1], Store(local))
+    publish(local, out)
+    table = pd.read_csv(out / "ablation_n_instances.csv")
+    assert set(table["method"]) == {"cf2"}
+    assert not (out / "table1.csv").exists() and not artefacts.check(out, complete=True)[1]
+
+
+def test_a_damaged_cell_ends_it_and_nothing_is_published(
+    local: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(local, tmp_path / "local")
+    path = Store(tmp_path / "local").path(plan(ROWS)[3])
+    path.write_bytes(path.read_bytes()[:-50])
+    assert cli.main(["publish", "--from", str(tmp_path / "local"), "--out", str(tmp_path / "out")]) == 2
+    err = capsys.readouterr().err
+    assert "is cut short or damaged; run the experiment again before compacting its results." in err
+    assert err.count("\n") == 1 and not (tmp_path / "out").exists()

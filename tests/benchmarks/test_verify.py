@@ -1,0 +1,257 @@
+"""Verify: good results pass, and each kind of damage is found and said, also where every checksum was made anew."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from benchmarks import cli, verify
+from benchmarks.registry import methods
+from benchmarks.results.artefacts import Artefacts
+from benchmarks.results.cell import Cell
+from benchmarks.results.files import REFERENCE
+from benchmarks.results.ledger import Store, compact_name, ledger_table, write_compact
+from benchmarks.running.experiment import run_cells
+from benchmarks.running.options import RunOptions
+from benchmarks.table1 import plan
+from rsgg.errors import DataError
+from tests.benchmarks.test_publish import ROWS, local, published
+from tests.standins import DRAWS, cells
+
+__all__ = ["local", "published"]  # fixtures
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Six cells of a stand-in that is a row of the registry."""
+    monkeypatch.setattr(methods, "METHODS", [*methods.METHODS, DRAWS])
+    run_cells(cells((DRAWS,), seeds=(0, 1), k=2), Store(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def reference(published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small reference that may be damaged."""
+    copy = tmp_path / "reference"
+    shutil.copytree(published, copy)
+    monkeypatch.setattr(verify, "REFERENCE", copy)
+    monkeypatch.setattr(cli, "REFERENCE", copy)
+    return copy
+
+
+def said(*folders: Path, derive: int = 0, sample: int = 0) -> tuple[bool, str]:
+    found = verify.verify(folders, derive=derive, sample=sample)
+    return found.wrong, "\n".join(found.sentences)
+
+
+# -- Nothing wrong --------------------------------------------------------------------------------------------
+
+
+def test_good_results_pass(results: Path) -> None:
+    wrong, text = said(results, results / "empty", derive=10, sample=2)
+    assert not wrong, text
+    assert f"{results}: 6 cells, all checksums match." in text
+    assert "rows of 6 sampled cells derived again, all agree" in text
+    assert f"{results}: 2 of 2 sampled cells were computed again and are equal." in text
+    assert f"{results / 'empty'} holds no cells." in text
+
+
+def test_a_good_reference_passes(reference: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nowhere = str(reference / "none")
+    assert cli.main(["verify", "--out", nowhere, "--derive", "3", "--sample", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "files match the manifest." in out and "tables follow from the ledgers." in out
+    assert "150 rows of 3 sampled cells derived again, all agree" in out
+    assert "comes out as stored." in out and "1 of 1 sampled cells were computed again and are equal." in out
+
+
+@pytest.mark.slow
+def test_the_committed_reference_passes() -> None:
+    """Every checksum, every table made again, three cells derived and one computed again."""
+    wrong, text = said(REFERENCE, derive=3, sample=1)
+    assert not wrong, text
+
+
+# -- Files ----------------------------------------------------------------------------------------------------
+
+
+def change(path: Path, old: str, new: str, to: str = "") -> None:
+    """Change some text of a file, or of a copy of it."""
+    text = path.read_text()
+    assert old in text
+    (path.parent / (to or path.name)).write_text(text.replace(old, new, 1))
+
+
+def listed(folder: Path, *names: str) -> None:
+    """As someone would who changes a file and its checksum."""
+    with Artefacts(folder, "table1") as files:
+        for name in names:
+            files.add(name)
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3] ^= 16
+    path.write_bytes(bytes(content))
+
+
+DAMAGE: dict[str, tuple[Callable[[Path], None], str]] = {
+    "a changed number": (
+        lambda folder: change(folder / "table1.csv", "tree-cycles,empty,control,ged", "tree-cycles,empty,control,gde"),
+        "table1.csv is missing or differs from the manifest.",
+    ),
+    "a changed copied file": (
+        lambda folder: change(folder / "runtime.csv", "vary", "varied"),
+        "runtime.csv is missing or differs from the manifest.",
+    ),
+    "a missing file": (lambda folder: (folder / "claims.md").unlink(), "claims.md is missing or differs from the mani"),
+    "an unlisted file": (lambda folder: change(folder / "table1.csv", "", "", to="x.csv"), "x.csv is not in the man"),
+    "an unlisted file below": (
+        lambda folder: change(folder / "table1.csv", "", "", to="ledger/x.csv"),
+        "ledger/x.csv is not in the manifest.",
+    ),
+    "a changed byte of a ledger": (
+        lambda folder: flip(folder / "ledger" / "tree-cycles.empty.control.parquet"),
+        "tree-cycles.empty.control.parquet",
+    ),
+    "no manifest": (lambda folder: (folder / "manifest.json").unlink(), "table1.csv is not in the manifest."),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_damaged_files_are_found(kind: str, reference: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    damage, sentence = DAMAGE[kind]
+    damage(reference)
+    monkeypatch.setattr(verify, "_check_tables", lambda *_: None)  # checksums alone have to tell
+    wrong, text = said(reference)
+    assert wrong and sentence in text, text
+
+
+def test_other_folders_may_hold_files_of_their_own(results: Path) -> None:
+    listed(results)
+    (results / "notes.txt").write_text("mine")
+    assert not said(results)[0]
+
+
+def test_damage_ends_with_1(results: Path, reference: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (results / "table1.csv").write_text("made up")
+    (results / "manifest.json").write_text(json.dumps({"files": {"table1.csv": {"sha256": "0"}}}))
+    damaged = Store(results).path(cells(seeds=(1,), k=2)[0])
+    damaged.write_bytes(damaged.read_bytes()[:-200])
+    assert cli.main(["verify", "--out", str(results), "--derive", "0"]) == 1
+    out = capsys.readouterr().out
+    assert "is cut short or damaged" in out and "table1.csv is missing or differs from the manifest" in out
+    assert "5 cells are whole, 1 are not" in out
+
+
+def test_a_manifest_that_is_none_is_a_finding(results: Path) -> None:
+    (results / "manifest.json").write_text("[1")
+    wrong, text = said(results)
+    assert wrong and "manifest.json cannot be read" in text
+
+
+# -- Tables ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "old"), [("table1.csv", "0."), ("claims.md", "not measured"), ("table1.tex", "RSGG")])
+def test_a_table_that_does_not_follow_from_the_ledgers_is_found(reference: Path, name: str, old: str) -> None:
+    """Its checksum was made anew: only making the table again can tell."""
+    change(reference / name, old, "9.")
+    listed(reference, name)
+    wrong, text = said(reference)
+    assert wrong and f"{name} does not follow from the ledgers; publish it again." in text
+    assert "differs from the manifest" not in text
+
+
+def test_a_ledger_that_does_not_lead_to_the_tables_is_found(reference: Path, tmp_path: Path) -> None:
+    """One cell with twice the GED, whole in itself and listed in the manifest."""
+    row = [cell for cell in plan(ROWS) if cell.method.name == "empty"]
+    stored = [found for found in map(Store(reference).read, row) if found is not None]
+    doubled = ledger_table(stored[0].ledger.assign(ged=2 * stored[0].ledger["ged"]))
+    made_up = Store(tmp_path / "other").write(row[0], doubled, duration=1.0)
+    name = f"ledger/{compact_name(row[0].definition)}"
+    write_compact(reference / name, [made_up, *stored[1:]])
+    listed(reference, name)
+    wrong, text = said(reference)
+    assert wrong and "table1.csv does not follow from the ledgers" in text
+    assert "20 cells, all checksums match" in text and "differs from the manifest" not in text
+
+
+# -- Cells ----------------------------------------------------------------------------------------------------
+
+
+def rewritten(results: Path, cell: Cell, column: str, change: Callable[[pd.DataFrame], object]) -> None:
+    """A made-up number under a checksum of its own."""
+    store = Store(results)
+    stored = store.read(cell)
+    assert stored is not None
+    ledger = stored.ledger
+    flips = ledger.index[ledger["predicted"] != ledger["predicted_cf"]]
+    row = flips[0] if column == "optimum" else 0
+    ledger.loc[row, column] = change(ledger.loc[[row]])
+    store.write(cell, ledger_table(ledger), stored.history, duration=1.0)
+
+
+def other_class(column: str) -> Callable[[pd.DataFrame], object]:
+    return lambda rows: 1 - rows[column].iloc[0]
+
+
+def one_more(column: str) -> Callable[[pd.DataFrame], object]:
+    return lambda rows: rows[column].iloc[0] + 1
+
+
+CELL = cells((DRAWS,), seeds=(0,), k=2)[0]
+
+
+def training_graph(_: pd.DataFrame) -> int:
+    return int(CELL.task.load().folds(CELL.folds, CELL.seed)[CELL.fold].train[0])
+
+
+MADE_UP: dict[str, Callable[[pd.DataFrame], object]] = {
+    "instance": training_graph,
+    "optimum": lambda _: 99.0,
+    **{column: other_class(column) for column in ("label", "predicted", "predicted_cf")},
+    **{column: one_more(column) for column in ("n_nodes", "n_edges", "ged", "test_size")},
+}
+
+
+@pytest.mark.parametrize("column", MADE_UP)
+def test_numbers_that_do_not_follow_from_the_edits_are_found(results: Path, column: str) -> None:
+    rewritten(results, CELL, column, MADE_UP[column])
+    wrong, text = said(results, derive=10)
+    assert wrong and f": {column} in 1 rows of tree-cycles, draws, fold 0 does not follow from the edits." in text
+
+
+def test_a_cell_that_comes_out_otherwise_is_found(results: Path) -> None:
+    """Oracle calls do not follow from the edits: only computing the cell again can tell."""
+    rewritten(results, CELL, "calls", one_more("calls"))
+    assert not said(results, derive=10)[0]
+    wrong, text = said(results, sample=6)
+    assert wrong and "tree-cycles, draws:control, fold 0 comes out otherwise than stored." in text
+    assert "5 of 6 sampled cells were computed again and are equal." in text
+
+
+def test_times_may_differ(results: Path) -> None:
+    rewritten(results, CELL, "seconds", one_more("seconds"))
+    assert not said(results, derive=10, sample=6)[0]
+
+
+def test_what_this_version_does_not_know_is_said_and_not_wrong(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(methods, "METHODS", [method for method in methods.METHODS if method.name != "draws"])
+    wrong, text = said(results, derive=2, sample=1)
+    assert not wrong and "not computed again: draws:control is no row of this version." in text
+    assert "all agree" in text, "its edits are there, whoever made them"
+    definition = {**CELL.definition, "method": {"name": "cf2", "variant": "released", "revision": 99}}
+    with pytest.raises(DataError, match="other options or an older revision"):
+        verify.cell_of(definition)
+
+
+def test_a_definition_is_the_cell_that_it_came_from() -> None:
+    varied = RunOptions(methods=["rsgg-ce,meg:released"], seeds=["0,3"])
+    for cell in plan(varied):
+        assert verify.cell_of(cell.definition) == cell
