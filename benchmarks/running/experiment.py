@@ -301,8 +301,8 @@ def workers_for(options: RunOptions) -> int:
 
         if options.cell_seconds is not None:
             raise UsageError(
-                "Only workers of this machine can be ended after --cell-seconds; leave it out with --dask, or limit the "
-                "time per graph with --graph-seconds."
+                "Only workers of this machine can be ended after --cell-seconds; leave it out with --dask, or limit "
+                "the time per graph with --graph-seconds."
             )
         return n_workers(options.dask, options.device)
     check_device(options.device)

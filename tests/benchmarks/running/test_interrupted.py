@@ -80,7 +80,7 @@ def _main(arguments: list[str], stderr: Connection, before: Callable[[], None] |
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     stderr.close()
     if arguments[arguments.index("--jobs") + 1] == "1":  # in this process: starting a worker takes longer than a cell
-        experiment.computed = lambda cells, jobs, work: computed(cells, 0, work)  # type: ignore[assignment]
+        vars(experiment)["computed"] = lambda cells, jobs, work: computed(cells, 0, work)
     if before is not None:
         before()
     sys.exit(cli.main(arguments))
