@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.registry.names import imported
+from benchmarks.registry.names import imported, made
 from rsgg.contract import ContractViolation, check_explainer, check_oracle, check_task
-from rsgg.errors import RSGGError, UsageError
+from rsgg.errors import UsageError
 from rsgg.explainer import Explainer
 from rsgg.oracles import Oracle
 from rsgg.task import Task
@@ -16,10 +16,9 @@ from rsgg.task import Task
 
 def checked(what: str, oracle: str = "", data_dir: Path | None = None) -> Iterator[str]:
     """A line for each check that passed; the first that fails is an error with its sentence."""
-    found, own = imported(what), _made(imported(oracle)) if oracle else None
+    found, own = _made(what), _made(oracle) if oracle else None
     if own is not None and not isinstance(own, Oracle | Task):
         raise UsageError(f"{oracle} is no oracle or task; subclass rsgg.Oracle or make an rsgg.Task.")
-    found = found if isinstance(found, type) and issubclass(found, Explainer) else _made(found)
     try:
         if isinstance(found, Explainer | type):
             passed = check_explainer(found, oracle=own)
@@ -38,16 +37,9 @@ def checked(what: str, oracle: str = "", data_dir: Path | None = None) -> Iterat
     yield f"{what} keeps its contract: {len(passed)} checks passed."
 
 
-def _made(found: Any) -> Any:
-    """What a user named: the object itself, or what the class or function without arguments makes."""
+def _made(reference: str) -> Any:
+    """What a user named: an explainer class, an object, or what the class or function without arguments makes."""
+    found = imported(reference)
     if isinstance(found, Oracle | Task | Explainer) or not callable(found):
         return found
-    try:
-        return found()
-    except RSGGError:
-        raise
-    except Exception as error:
-        raise UsageError(
-            f"{found.__name__} cannot be called without arguments ({error}); name an object that is made already, or a "
-            "function without arguments that makes it."
-        ) from error
+    return found if isinstance(found, type) and issubclass(found, Explainer) else made(found, reference)

@@ -314,10 +314,7 @@ def _join(asked: str) -> Method | None:
     if known is not None:
         return known
     found = typed.imported(reference)
-    if not (isinstance(found, type) and callable(getattr(found, "explain", None))):
-        raise UsageError(
-            f"{reference} is no explainer class; subclass rsgg.Explainer (rsgg/templates/explainer.py shows how)."
-        )
+    _check_explainer(found, reference)
     name = _kebab(found.__name__) if reference == asked else asked
     typed.check_new("method", name, [other.name for other in METHODS])
     label = str(getattr(found, "label", "") or found.__name__)
@@ -325,6 +322,19 @@ def _join(asked: str) -> Method | None:
     entry = Method(name, OWN, reference, label, RED, marker, revision=int(getattr(found, "revision", 1)))
     METHODS.append(entry)
     return entry
+
+
+def _check_explainer(found: Any, reference: str) -> None:
+    """A sentence for what cannot be run at all; `./reproduce.sh check` says whether it keeps the whole contract."""
+    from rsgg.explainer import Explainer  # late: it loads torch, which names and looks do not need
+
+    if not (isinstance(found, type) and issubclass(found, Explainer)):
+        raise UsageError(
+            f"{reference} is no explainer class; subclass rsgg.Explainer (rsgg/templates/explainer.py shows how)."
+        )
+    if not hasattr(found, "capabilities"):
+        raise UsageError(f"{reference} declares no capabilities; rsgg/templates/explainer.py shows how.")
+    typed.made(found, reference)
 
 
 def _kebab(name: str) -> str:

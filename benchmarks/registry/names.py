@@ -10,7 +10,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
-from rsgg.errors import UsageError
+from rsgg.errors import RSGGError, UsageError
 
 
 def names(asked: Sequence[str] | None) -> list[str]:
@@ -46,7 +46,7 @@ def imported(reference: str) -> Any:
         sys.path.append(os.getcwd())
     try:
         found: Any = import_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UsageError(
             f"{module!r} (asked for as {reference!r}) cannot be imported: {error}; "
             "give a module on the Python path or in this folder."
@@ -56,6 +56,19 @@ def imported(reference: str) -> Any:
             raise UsageError(f"The module {module!r} has no {name!r}; check the name after the colon in {reference!r}.")
         found = getattr(found, part)
     return found
+
+
+def made(found: Any, reference: str) -> Any:
+    """What a class or a function without arguments makes; one sentence where it cannot."""
+    try:
+        return found()
+    except RSGGError:
+        raise
+    except Exception as error:
+        raise UsageError(
+            f"{reference} cannot be called without arguments ({type(error).__name__}: {error}); name something that "
+            "can, or an object that is made already."
+        ) from error
 
 
 def reference(asked: str, group: str) -> str | None:

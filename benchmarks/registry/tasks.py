@@ -103,7 +103,7 @@ class TaskEntry:
 
         if self.task:
             task: Task = typed.imported(self.task)
-            task = task() if callable(task) else task
+            task = typed.made(task, self.task) if callable(task) else task
         else:
             data, oracle = typed.imported(self.dataset), typed.imported(self.oracle)
             task = Task(
@@ -194,9 +194,11 @@ def _join(asked: str) -> TaskEntry | None:
     known = next((entry for entry in TASKS if entry.task == reference), None)
     if known is not None:
         return known
+    from rsgg.task import Task  # late: it loads torch, which names and looks do not need
+
     found = typed.imported(reference)
-    found = found() if callable(found) else found
-    if not all(hasattr(found, part) for part in ("name", "dataset", "oracle", "load", "parameters")):
+    found = typed.made(found, reference) if callable(found) else found
+    if not isinstance(found, Task):
         raise UsageError(f"{reference} is no task; make it an rsgg.Task (rsgg/templates/task.py shows how).")
     typed.check_new("data set", found.name, list(tasks()))
     generated = is_dataclass(found.dataset) and any(part.name == "seed" for part in fields(found.dataset))

@@ -48,8 +48,24 @@ class MyExplainer(Explainer):
 NOT_AN_EXPLAINER = 3
 
 
-class NoMethodAtAll:
-    """Has no explain."""
+class Duck:
+    """Explains, but is no `rsgg.Explainer`."""
+
+    def explain(self) -> None: ...
+
+
+class Unfinished(Explainer):
+    """Has capabilities, but no `_explain`."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True)
+
+
+@dataclass(kw_only=True)
+class Undeclared(Explainer):
+    """Does not say what it can do."""
+
+    def _explain(self, graphs: Any, classes: Any, oracle: Any, k: int, seed: int) -> list[Candidate]:
+        return []
 
 
 @dataclass(kw_only=True)
