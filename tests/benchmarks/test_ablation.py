@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -66,7 +67,7 @@ def test_the_cells_are_four_rows_and_their_controls_in_ten_folds() -> None:
 
 
 @pytest.mark.parametrize(("option", "said"), [({"vary": ["cycle_sizes"]}, "cycle_size"), ({"grid": "papers"}, "paper")])
-def test_a_mistyped_name_is_answered_with_the_nearest(option: dict, said: str) -> None:
+def test_a_mistyped_name_is_answered_with_the_nearest(option: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         chosen(AblationOptions(**option))
 

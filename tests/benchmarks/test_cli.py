@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pandas as pd
 import pytest
@@ -152,7 +152,12 @@ def test_lists_are_typed_with_commas_or_repeated():
 
 
 def test_options_choose_cells():
-    asked = {"methods": ["rsgg-ce:released,empty"], "datasets": ["tree-cycles"], "folds": ["0,2"], "seeds": ["0-1"]}
+    asked: dict[str, Any] = {
+        "methods": ["rsgg-ce:released,empty"],
+        "datasets": ["tree-cycles"],
+        "folds": ["0,2"],
+        "seeds": ["0-1"],
+    }
     chosen = cells_for(RunOptions(**asked))
     assert {(c.method.name, c.method.variant, c.fold, c.seed) for c in chosen} == {
         (name, variant, fold, seed)

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -48,11 +48,12 @@ class Generates(Fake):
     """Stands for RSGG-CE: the only one here whose generator matters."""
 
 
-def fake(name: str, variant: str, kind: type[Explainer] = Fake, **more: object) -> Method:
+def fake(name: str, variant: str, kind: type[Explainer] = Fake, **more: Any) -> Method:
     """A row of the registry with another class behind it; what it is called and how it counts calls is its own."""
     real = methods.rows()[name, variant]
     explainer = f"{__name__}:{kind.__name__}"
-    return replace(real, explainer=explainer, on={}, **{"options": {}, "tasks": None, "limit": "", **more})
+    changed: dict[str, Any] = {"options": {}, "tasks": None, "limit": "", **more}
+    return replace(real, explainer=explainer, on={}, **changed)
 
 
 METHODS = (

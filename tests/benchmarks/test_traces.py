@@ -58,7 +58,9 @@ def test_a_trace_is_what_happened(sampler: str, reading: str) -> None:
     assert len(made) == len(found) == 3 * len(graphs)
     assert sum(len(trace.checked) for trace in made) > 0 and sum(len(trace.removed) for trace in made) > 0
     for owner, (trace, candidate, other) in enumerate(zip(made, found, expected, strict=True)):
-        assert (candidate is None) == (other is None) and (candidate is None or torch.equal(candidate, other))
+        assert candidate is other is None or (
+            candidate is not None and other is not None and torch.equal(candidate, other)
+        )
         assert watched.calls_of(owner) == plain.calls_of(owner)
         if reading == "text":
             assert watched.calls_of(owner) == 1 + len(trace.checked)

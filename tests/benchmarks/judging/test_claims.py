@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -349,7 +349,7 @@ def test_claims_on_operations_can_come_out_both_ways(statement: str, otherwise: 
 # -- the appendix --------------------------------------------------------------------------------------------------
 
 
-def with_file(folder: Path, name: str, rows: list[dict[str, object]]) -> Evidence:
+def with_file(folder: Path, name: str, rows: Sequence[Mapping[str, object]]) -> Evidence:
     pd.DataFrame(rows).to_csv(folder / name, index=False)
     return Evidence(NO_TABLE, pd.DataFrame(), folder=folder)
 

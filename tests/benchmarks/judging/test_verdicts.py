@@ -132,4 +132,5 @@ def test_the_printed_row_of_g_countergan_on_asd_averages_six_folds():
     assert cell is not None and cell.folds == 6
     six = [12000 / 11] + 5 * [12000 / 10]
     assert round(sum(six) / 6 + 1, 3) == cell.value
-    assert printed("asd", "cf2", "ged").folds == 10
+    other = printed("asd", "cf2", "ged")
+    assert other is not None and other.folds == 10

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -32,7 +32,7 @@ from benchmarks.results.files import PAPER as OF_PAPER
 from benchmarks.results.files import ROOT
 from benchmarks.results.ledger import Store
 from benchmarks.results.searches import NOT_SEARCHED
-from benchmarks.running import run_cell
+from benchmarks.running import run_cell, workers
 from benchmarks.running.experiment import run_cells
 from benchmarks.running.options import HpoOptions
 from benchmarks.running.run_cell import Outcome, Report
@@ -193,8 +193,20 @@ def test_as_many_trials_as_asked_for_and_what_was_given_first(undisturbed: Path)
     assert {"complete", "pruned", "failed"} == set(trials["state"]), "the stand-in is made so that each comes about"
 
 
-def test_two_workers_find_what_one_finds(tmp_path: Path, undisturbed: Path):
+def test_two_workers_find_what_one_finds_and_are_kept_between_trials(
+    tmp_path: Path, undisturbed: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Starting a worker takes longer than a fold of this method."""
+    started: list[workers._Worker] = []
+    start_one = workers._Worker.started
+
+    def counted() -> workers._Worker:
+        started.append(start_one())
+        return started[-1]
+
+    monkeypatch.setattr(workers._Worker, "started", counted)
     assert hpo.Hpo().run(options(tmp_path, jobs=2)) == 0
+    assert len(started) == 2 and all(worker.process.poll() is not None for worker in started), "and none is left over"
     pd.testing.assert_frame_equal(found(tmp_path), found(undisturbed))
 
 
@@ -354,7 +366,7 @@ def outcomes(tmp_path: Path, at_once: int, scores: list[list[float]]) -> list[op
     trials, given = [], iter(scores)
     values: dict[str, float] = {}
 
-    def compute(cells: list[Cell]) -> Report:
+    def compute(cells: Sequence[Cell]) -> Report:
         return Report([Outcome(cell, "computed") for cell in reversed(cells)])
 
     def score(cells: list[Cell], store: Store) -> study.Score | None:
@@ -458,8 +470,9 @@ def test_studies_stand_side_by_side_and_replace_themselves_only(tmp_path: Path):
 def test_importance_finds_what_matters():
     rng = np.random.default_rng(0)
     spaces = {"share": Tuned.search_space()["share"], "weight": Interval(0.0, 1.0)}
-    rows = [{"share": rng.integers(1, 11) / 10, "weight": rng.random(), "state": "complete"} for _ in range(60)]
-    table = pd.DataFrame([{**row, "value": -abs(row["share"] - 0.8)} for row in rows]).astype(str)
+    share, weight = rng.integers(1, 11, 60) / 10, rng.random(60)
+    whole = pd.DataFrame({"share": share, "weight": weight, "state": "complete", "value": -abs(share - 0.8)})
+    table = whole.astype(str)
     shares = hpo_tables.importance(table, spaces)
     assert shares["share"] > 0.8 and sum(shares.values()) == pytest.approx(1)
     assert hpo_tables.importance(table.head(7), spaces) == {} == hpo_tables.importance(table.assign(value="1"), spaces)
@@ -539,10 +552,10 @@ def postgres() -> Iterator[str]:
         if other:
             shutil.chown(folder, "nobody")
         data = ["-D", f"{folder}/data"]
-        make = [BINARIES[-1] / "initdb", *data, "-A", "trust", "-U", "rsgg", "--no-sync"]
+        make = [str(BINARIES[-1] / "initdb"), *data, "-A", "trust", "-U", "rsgg", "--no-sync"]
         subprocess.run(make, check=True, capture_output=True, cwd=folder, **other)
-        serve = [BINARIES[-1] / "postgres", *data, "-k", folder, "-h", "127.0.0.1", "-p", str(port), "-F"]
-        server = subprocess.Popen(serve, stdout=log, stderr=log, cwd=folder, **other)
+        serve = [str(BINARIES[-1] / "postgres"), *data, "-k", folder, "-h", "127.0.0.1", "-p", str(port), "-F"]
+        server: subprocess.Popen[bytes] = subprocess.Popen(serve, stdout=log, stderr=log, cwd=folder, **other)
         try:
             _wait_for(server, port)
             yield f"postgresql+psycopg://rsgg@127.0.0.1:{port}/postgres"

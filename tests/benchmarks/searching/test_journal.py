@@ -89,9 +89,7 @@ def test_a_last_line_that_was_cut_short_is_dropped_and_written_over(path: Path) 
 )
 def test_lines_that_do_not_fit_are_a_sentence(path: Path, damage) -> None:
     path.write_text("\n".join(damage(path.read_text().splitlines())) + "\n")
-    with pytest.raises(
-        StoreError, match=r"study.log is damaged in line \d; restore it, or begin a new study"
-    ):
+    with pytest.raises(StoreError, match=r"study.log is damaged in line \d; restore it, or begin a new study"):
         looked_at(path)
     before = path.read_bytes()
     with pytest.raises(StoreError, match="damaged"), journal(path, fresh=False):
