@@ -134,4 +134,5 @@ def test_results_remember_who_joined_and_rejoining_imports_nothing(others: str) 
     assert Cell(DATA, methods.METHODS[-1], 0).key == Cell(DATA, joined[0], 0).key
     assert methods.label("http-server2-go", "own") == "To go"
     assert sum(method.variant == "own" for method in methods.METHODS) == 1
+    assert sum(bool(entry.task) for entry in tasks.TASKS) == 1
     assert isinstance(methods.METHODS[-1], Method)
