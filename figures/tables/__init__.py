@@ -17,7 +17,6 @@ import pydoc
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -27,43 +26,33 @@ from benchmarks.results.files import REFERENCE, existing_folder, shown, write_te
 from benchmarks.results.reader import Results
 from figures.tables import measurements, searches, sheet, statements
 from figures.tables import table1 as of_table1
+from figures.tables.lines import as_stored
 from figures.tables.sheet import CSV, HTML, LATEX, MARKDOWN, TERMINAL, Sheet, terminal
 from rsgg.errors import UsageError
 
 __all__ = ["Sheet", "html", "latex", "live", "markdown", "names", "sheets", "show", "terminal", "write"]
 
-Builder = Callable[..., list[Sheet]]
-BUILDERS: dict[str, Builder] = {
+BUILDERS: dict[str, Callable[..., list[Sheet]]] = {  # the other tables are shown line by line
     "table1": of_table1.table1,
     "verdicts": statements.verdicts,
     "findings": statements.findings,
     "claims": statements.claims,
-    "comparisons": measurements.comparisons,
-    "training": measurements.training,
     "datasets": measurements.datasets,
     "hyperparameters": searches.hyperparameters,
-    "hpo_summary": searches.hpo_summary,
     "runtime": measurements.runtime,
     "runtime_growth": measurements.runtime_growth,
     "convergence": measurements.convergence,
     "convergence_checks": measurements.convergence,
 }
-FAMILIES: dict[str, Builder] = {"hpo_": searches.hpo, "ablation_": measurements.ablation}  # by how a name begins
+WRITERS = {MARKDOWN: sheet.markdown, LATEX: sheet.latex, HTML: sheet.html}
 AS_PRINTED = ("datasets", "hyperparameters")  # shown as the paper prints them where nothing is stored
 PART_OF_OTHERS = frozenset({"convergence_checks", "runtime_growth"})  # have no page of their own
 FILES = {"convergence": "convergence_checks"}  # what a table is made from, where it is not called like it
-COMMANDS = {  # that compute a table, where they are not called like it
+COMMANDS = {  # that compute a table, by how its name begins, where they are not called like it
     "verdicts": "table1", "findings": "table1", "comparisons": "table1", "training": "table1",
-    "convergence_checks": "convergence", "runtime_growth": "runtime", "hyperparameters": "hpo",
-    "speed_batching": "speed",
+    "convergence_checks": "convergence", "runtime_growth": "runtime", "hyperparameters": "hpo", "hpo_": "hpo",
+    "speed_batching": "speed", "ablation_": "ablation",
 }  # fmt: skip
-
-
-def _builder(name: str) -> Builder:
-    if name in BUILDERS:
-        return BUILDERS[name]
-    family = next((build for start, build in FAMILIES.items() if name.startswith(start)), measurements.plain)
-    return partial(family, name=name)
 
 
 def names(folder: Path) -> list[str]:
@@ -75,13 +64,15 @@ def sheets(name: str, results: Results, *, everything: bool = False) -> list[She
     """A table as data: what is seen first, or everything."""
     if name not in AS_PRINTED and results.table(FILES.get(name, name)) is None:
         return [sheet.text(name, name, f"No {name} is stored; ./reproduce.sh {_command(name)} computes it.")]
-    return _builder(name)(results, everything=everything)
+    if name in BUILDERS:
+        return BUILDERS[name](results, everything=everything)
+    build = measurements.ablation if name.startswith("ablation_") else as_stored
+    return build(results, name=name, everything=everything)
 
 
 def _command(name: str) -> str:
     """The command that computes a table."""
-    family = next((start.rstrip("_") for start in FAMILIES if name.startswith(start)), name)
-    return COMMANDS.get(name, family)
+    return next((command for start, command in COMMANDS.items() if name.startswith(start)), name)
 
 
 def _in(kind: str, built: Sequence[Sheet]) -> list[Sheet]:
@@ -107,9 +98,8 @@ def write(results: Results, out: Path) -> Iterator[Path]:
     stored = {name for folder in results.folders for name in names(folder)}
     for name in sorted({*stored, *AS_PRINTED, "table1"} - PART_OF_OTHERS):
         built = sheets(name, results, everything=True)
-        files = {f"{one.name}.csv": sheet.as_csv(one) for one in _in(CSV, built) if one.groups}
-        files |= {f"{name}.html": sheet.html(_in(HTML, built)), f"{name}.md": sheet.markdown(_in(MARKDOWN, built))}
-        files |= {f"{name}.tex": sheet.latex(_in(LATEX, built))}
+        files = {f"{one.name}.{CSV}": sheet.as_csv(one) for one in _in(CSV, built) if one.groups}
+        files |= {f"{name}.{kind}": writer(_in(kind, built)) for kind, writer in WRITERS.items()}
         for file, content in files.items():
             write_text(out / "tables" / file, content)
             yield out / "tables" / file
@@ -152,6 +142,6 @@ def show(name: str, folder: Path, *, everything: bool = False) -> None:
 
 def _not_there(name: str, folder: Path) -> str:
     there = ", ".join(names(folder)) or "none yet"
-    if name in {*names(REFERENCE), *BUILDERS} or name.startswith(tuple(FAMILIES)):
+    if name in {*names(REFERENCE), *BUILDERS} or name.startswith(tuple(COMMANDS)):
         return f"{shown(folder)} holds no {name} yet; ./reproduce.sh {_command(name)} computes it (stored: {there})."
     return f"There is no stored table {name!r}; in {shown(folder)} there are: {there}."

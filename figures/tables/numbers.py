@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -57,8 +58,9 @@ def stored(results: Results, name: str, *, as_text: bool = True) -> pd.DataFrame
     return table.fillna("") if as_text else table
 
 
-def in_order(table: pd.DataFrame) -> list[tuple[str, str]]:
-    """The (method, variant) of a table's rows in the order of the registry, unknown ones last."""
+def by_row(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The lines of each method and variant with their label, in the order of the registry; predictions last."""
     known = {row: i for i, row in enumerate(methods.rows())}
-    found = dict.fromkeys(zip(table["method"], table["variant"], strict=True))
-    return sorted(found, key=lambda row: known.get(row, len(known)))
+    found = dict(iter(table.groupby(["method", "variant"], sort=False)))
+    for row in sorted(found, key=lambda row: known.get(row, len(known) + (row[0] == PREDICTION))):
+        yield row_label(*row), found[row]

@@ -28,7 +28,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-TERMINAL, MARKDOWN, LATEX, HTML, CSV = FORMATS = ("terminal", "markdown", "latex", "html", "csv")
+TERMINAL, MARKDOWN, LATEX, HTML, CSV = FORMATS = ("terminal", "md", "tex", "html", "csv")
 SYMBOLS = {"reproduced": "✓", "order holds": "≈", "differs": "≠"}  # of the verdicts on printed numbers
 COLOURS = {"reproduced": "green", "order holds": "yellow", "differs": "red"}
 ABSENT = "–"

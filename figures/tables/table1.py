@@ -8,7 +8,7 @@ controls; ties share a mark.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import groupby, product
 
 import pandas as pd
@@ -40,6 +40,7 @@ RENAMING = (
     "are numbered."
 )
 
+NOTHING = Cell(ABSENT)
 Key = tuple[str, str, str]  # data set, method, variant
 
 
@@ -51,10 +52,10 @@ class RowView:
     method: str
     variant: str
     label: str
-    cells: Mapping[str, Cell] = field(default_factory=dict)
+    cells: dict[str, Cell]
 
     def cell(self, metric: str) -> Cell:
-        return self.cells.get(metric, Cell(ABSENT))
+        return self.cells.get(metric, NOTHING)
 
 
 # -- Layout ----------------------------------------------------------------------------------------------
@@ -62,15 +63,18 @@ class RowView:
 
 def layout(results: Results) -> dict[str, list[RowView]]:
     """The rows of each data set in the order in which they are shown, those that are missing included."""
-    lines: dict[Key, list[dict[str, str]]] = {}
+    lines: dict[Key, dict[str, Cell]] = {}
     for line in stored(results, "table1").to_dict("records"):
-        lines.setdefault((line["dataset"], line["method"], line["variant"]), []).append(line)
+        cells = lines.setdefault((line["dataset"], line["method"], line["variant"]), {})
+        if line["metric"] in METRICS:
+            cells[line["metric"]] = _cell(METRICS[line["metric"]], line)
     asked = dict.fromkeys([*lines, *_missing_rows(missing(results, "table1"))])
     rows: dict[str, list[RowView]] = {}
     for key in sorted([*asked, *_printed_rows({dataset for dataset, _, _ in asked})], key=_place):
         rows.setdefault(key[0], []).append(_row(key, lines))
-    beside = {name for name in rows if tasks.task(name).renames in rows}  # shown in columns there
-    return {dataset: _marked(found) for dataset, found in rows.items() if dataset not in beside}
+    for found in rows.values():
+        _mark(found)
+    return {dataset: found for dataset, found in rows.items() if tasks.task(dataset).renames not in rows}
 
 
 def _missing_rows(gaps: Sequence[str]) -> Iterator[Key]:
@@ -99,50 +103,39 @@ def _place(key: Key) -> tuple[int, ...]:
     return task, len(methods.PAPER) + (variant == "control"), place
 
 
-def _row(key: Key, lines: Mapping[Key, list[dict[str, str]]]) -> RowView:
+def _row(key: Key, lines: Mapping[Key, dict[str, Cell]]) -> RowView:
     dataset, method, variant = key
     if variant == PAPER:
         found = {metric.name: printed(dataset, method, metric.name) for metric in TABLE1}
         texts = {name: Cell("×" if cell is None else cell.text, "printed") for name, cell in found.items()}
         return RowView(*key, f"{methods.label(method)}, printed", texts)
-    cells = _cells(lines.get(key, []))
+    cells = dict(lines.get(key, {}))
     for other in (task.name for task in tasks.tasks().values() if task.renames == dataset):
-        renamed = _cells(lines.get((other, method, variant), []))
+        renamed = lines.get((other, method, variant), {})
         cells |= {RENAMED[name]: cell for name, cell in renamed.items() if name in RENAMED}
     return RowView(*key, methods.label(method, variant), cells)
 
 
-def _cells(lines: Sequence[Mapping[str, str]]) -> dict[str, Cell]:
-    return {line["metric"]: _cell(METRICS[line["metric"]], line) for line in lines if line["metric"] in METRICS}
-
-
 def _cell(metric: Metric, line: Mapping[str, str]) -> Cell:
-    low, high = (number(line.get(name, ""), metric.decimals) for name in ("ci_low", "ci_high"))
+    mean, low, high = (number(line.get(name, ""), metric.decimals) for name in ("mean", "ci_low", "ci_high"))
+    verdict = line.get("verdict", "")
     interval = "" if low == ABSENT else f"[{low}, {high}]"
-    mean, verdict = number(line["mean"], metric.decimals), line.get("verdict", "")
     return Cell(mean, "", verdict, line.get("reason", "") if verdict else "", interval)
 
 
-def _marked(rows: Sequence[RowView]) -> list[RowView]:
-    """The same rows with the best and second best of each metric marked; no mark where all agree.
+def _mark(rows: Sequence[RowView]) -> None:
+    """Mark the best and second best of each metric; no mark where all agree.
 
     Values are compared as they are shown, so that a tie on paper is a tie.
     """
-    compared = [row for row in rows if row.variant not in (PAPER, "control")]
-    marks: dict[tuple[str, float], str] = {}
-    for metric in (*TABLE1, *BEYOND):
-        shown = {float(row.cell(metric.name).text) for row in compared if row.cell(metric.name).text != ABSENT}
-        ranked = sorted(shown, reverse=metric.higher_is_better)
-        if len(ranked) > 1 and metric.name not in UNMARKED:
-            marks |= {(metric.name, ranked[0]): "best", (metric.name, ranked[1]): "second"}
-    return [replace(row, cells=_with_marks(row, marks)) if row in compared else row for row in rows]
-
-
-def _with_marks(row: RowView, marks: Mapping[tuple[str, float], str]) -> dict[str, Cell]:
-    return {
-        name: cell if cell.text == ABSENT else replace(cell, mark=marks.get((name, float(cell.text)), ""))
-        for name, cell in row.cells.items()
-    }
+    for metric in (metric for metric in (*TABLE1, *BEYOND) if metric.name not in UNMARKED):
+        compared = [row.cells for row in rows if row.variant not in (PAPER, "control")]
+        shown = [cells for cells in compared if cells.get(metric.name, NOTHING).text != ABSENT]
+        ranked = sorted({float(cells[metric.name].text) for cells in shown}, reverse=metric.higher_is_better)
+        marks = dict(zip(ranked, ("best", "second"), strict=False)) if len(ranked) > 1 else {}
+        for cells in shown:
+            mark = marks.get(float(cells[metric.name].text), "")
+            cells[metric.name] = replace(cells[metric.name], mark=mark)
 
 
 def further(rows: Sequence[RowView]) -> list[tuple[str, str]]:
@@ -168,16 +161,14 @@ def with_printed_data(rows: Mapping[str, list[RowView]]) -> dict[str, list[RowVi
 
 
 def _insert(rows: list[RowView], row: RowView) -> None:
-    """Below the same row on the other data, else below the last row of the same method, else at the end."""
+    """Below the same row on the other data, else below the last row of the same method, else at the end.
+
+    "Tree-Cycles, 32 nodes" beside Tree-Cycles is "32 nodes".
+    """
     same = [i for i, one in enumerate(rows) if one.method == row.method] or [len(rows) - 1]
     place = next((i for i in same if rows[i].variant == row.variant), same[-1])
-    label = f"{row.label}, {_short_name(row.dataset, rows[0].dataset)}"
-    rows.insert(place + 1, replace(row, label=label))
-
-
-def _short_name(dataset: str, beside: str) -> str:
-    """ "Tree-Cycles, 32 nodes" beside Tree-Cycles is "32 nodes"."""
-    return tasks.label(dataset).removeprefix(f"{tasks.label(beside)}, ")
+    data = tasks.label(row.dataset).removeprefix(f"{tasks.label(rows[0].dataset)}, ")
+    rows.insert(place + 1, replace(row, label=f"{row.label}, {data}"))
 
 
 # -- Sheets ----------------------------------------------------------------------------------------------
@@ -191,17 +182,14 @@ def table1(results: Results, *, everything: bool) -> list[Sheet]:
 
 def _in_short(rows: Mapping[str, list[RowView]]) -> list[Sheet]:
     sheets, left_out = [], 0
+    columns = [(metric.name, metric.label) for metric in IN_SHORT]
     for dataset, every in with_printed_data(rows).items():
-        kept = [row for row in every if _is_first(row)]
+        kept = [_calls_in_short(row) for row in every if _is_first(row)]
         left_out += len(every) - len(kept)
-        columns = [(metric.name, metric.label) for metric in IN_SHORT]
-        name, title = f"table1-{dataset}", f"Table 1 on {tasks.task(dataset).title}"
-        sheets.append(_sheet(name, title, [_calls_in_short(row) for row in kept], columns, variant=False))
-    if sheets:
-        more = f"{left_out} more rows, {len(METRICS) - len(IN_SHORT)} more metrics and the reasons: show table1 --all."
-        notes = ["Calls of printed rows are the paper's Oracle Calls; runtimes are in its accounting.", more]
-        sheets[-1] = replace(sheets[-1], notes=notes)
-    return sheets
+        sheets.append(_sheet(f"table1-{dataset}", f"Table 1 on {tasks.task(dataset).title}", kept, columns, names=1))
+    more = f"{left_out} more rows, {len(METRICS) - len(IN_SHORT)} more metrics and the reasons: show table1 --all."
+    notes = ["Calls of printed rows are the paper's Oracle Calls; runtimes are in its accounting.", more]
+    return [*sheets[:-1], *(replace(last, notes=notes) for last in sheets[-1:])]
 
 
 def _is_first(row: RowView) -> bool:
@@ -212,23 +200,26 @@ def _is_first(row: RowView) -> bool:
 
 def _calls_in_short(row: RowView) -> RowView:
     """Printed calls stand where ours to explain do; calls to fit, which are many, have no decimals."""
+    explain, fit = row.cell("explain_calls"), row.cell("fit_calls")
     if row.variant == PAPER:
-        return replace(row, cells={**row.cells, "explain_calls": row.cell("oracle_calls"), "fit_calls": Cell("")})
-    to_fit = row.cell("fit_calls")
-    whole = to_fit if to_fit.text == ABSENT else replace(to_fit, text=f"{float(to_fit.text):.0f}")
-    return replace(row, cells={**row.cells, "fit_calls": whole})
+        explain, fit = row.cell("oracle_calls"), Cell("")
+    elif fit != NOTHING:
+        fit = replace(fit, text=f"{float(fit.text):.0f}")
+    return replace(row, cells={**row.cells, "explain_calls": explain, "fit_calls": fit})
 
 
 def _in_full(rows: Mapping[str, list[RowView]], results: Results) -> list[Sheet]:
     sheets = [text("table1", "Table 1", f"{RULE} {ACCOUNTING} {RENAMING} In brackets, where shown: 95 % intervals.")]
     gaps, why = missing(results, "table1"), _explanations(results)
     for dataset, every in rows.items():
-        title, name, ours = tasks.label(dataset), f"table1-{dataset}", [row for row in every if row.variant != PAPER]
+        label, name, ours = tasks.label(dataset), f"table1-{dataset}", [row for row in every if row.variant != PAPER]
         notes = [f"Missing: {gap}." for gap in gaps if _dataset_of(gap, rows) == dataset]
-        sheets.append(replace(_sheet(name, f"Table 1 on {title}", every, _columns(TABLE1)), notes=notes))
-        apart = f"{title}, beyond the paper: fitting and explaining apart"
-        beyond = _sheet(f"{name}-beyond", apart, ours, further(every))
-        sheets += [replace(beyond, formats=(TERMINAL, MARKDOWN, HTML, CSV)), *_reasons(dataset, ours, why)]
+        apart = f"{label}, beyond the paper: fitting and explaining apart"
+        sheets += [
+            replace(_sheet(name, f"Table 1 on {label}", every, _columns(TABLE1)), notes=notes),
+            replace(_sheet(f"{name}-beyond", apart, ours, further(every)), formats=(TERMINAL, MARKDOWN, HTML, CSV)),
+            *_reasons(dataset, ours, why),
+        ]
     return sheets
 
 
@@ -241,17 +232,18 @@ def _dataset_of(gap: str, rows: Mapping[str, object]) -> str:
 
 
 def _sheet(
-    name: str, title: str, rows: Sequence[RowView], columns: Sequence[tuple[str, str]], *, variant: bool = True
+    name: str, title: str, rows: Sequence[RowView], columns: Sequence[tuple[str, str]], *, names: int = 2
 ) -> Sheet:
+    """Rows with these columns (metric, heading) after the method and, with two names, the variant."""
     groups = []
     for _, block in groupby(rows, _block):
         lines = []
         for row in block:
-            names = [Cell(row.label, "printed" if row.variant == PAPER else ""), Cell(row.variant)]
-            lines.append([*names[: 1 + variant], *(row.cell(metric) for metric, _ in columns)])
+            whose = [Cell(row.label, "printed" if row.variant == PAPER else ""), Cell(row.variant)]
+            lines.append([*whose[:names], *(row.cell(metric) for metric, _ in columns)])
         groups.append(Group("", lines))
-    headings = [*["Method", "Variant"][: 1 + variant], *(heading for _, heading in columns)]
-    return Sheet(name, title, headings, groups, names=1 + variant)
+    headings = [*["Method", "Variant"][:names], *(heading for _, heading in columns)]
+    return Sheet(name, title, headings, groups, names=names)
 
 
 def _block(row: RowView) -> str:
@@ -259,36 +251,30 @@ def _block(row: RowView) -> str:
     return row.method if row.method in methods.PAPER else "control" if row.variant == "control" else ""
 
 
-def _explanations(results: Results) -> dict[tuple[str, str, str], str]:
+def _explanations(results: Results) -> dict[Key, str]:
     """Why printed numbers are what they are, by data set, method and metric."""
-    verdicts = results.table("verdicts", as_text=True)
-    lines = [] if verdicts is None else verdicts.to_dict("records")
-    return {
-        (line[where], line["method"], line["metric"]): line["explanation"]
-        for line in lines
-        for where in ("dataset", "measured_on")
-    }
+    table = results.table("verdicts", as_text=True)
+    found = {}
+    for line in [] if table is None else table.to_dict("records"):
+        for dataset in (line["dataset"], line["measured_on"]):
+            found[dataset, line["method"], line["metric"]] = line["explanation"]
+    return found
 
 
-def _reasons(dataset: str, rows: Sequence[RowView], why: Mapping[tuple[str, str, str], str]) -> list[Sheet]:
+def _reasons(dataset: str, rows: Sequence[RowView], why: Mapping[Key, str]) -> list[Sheet]:
     """The verdicts on each row in words, as a list."""
     lines = []
     for row in rows:
-        said = [_reason(row, metric.name, why) for metric in TABLE1]
-        if any(said):
-            lines.append([Cell(row.label), *map(Cell, said)])
-    if not lines:
-        return []
+        said = []
+        for metric in TABLE1:
+            cell = row.cell(metric.name)
+            because = why.get((dataset, row.method, metric.name), "") if row.variant == "released" else ""
+            said.append(f"{cell.verdict}: {cell.title}. {sentence(because)}".strip() if cell.verdict else "")
+        lines += [[Cell(row.label), *map(Cell, said)]] if any(said) else []
     headings = ["Method", *(metric.label for metric in TABLE1)]
-    title = f"{tasks.label(dataset)}: verdicts"
-    shown_in = (TERMINAL, MARKDOWN)
-    return [Sheet(f"table1-{dataset}-verdicts", title, headings, [Group("", lines)], listed=True, formats=shown_in)]
-
-
-def _reason(row: RowView, metric: str, why: Mapping[tuple[str, str, str], str]) -> str:
-    cell = row.cell(metric)
-    because = why.get((row.dataset, row.method, metric), "") if row.variant == "released" else ""
-    return f"{cell.verdict}: {cell.title}. {sentence(because)}".strip() if cell.verdict else ""
+    name, title = f"table1-{dataset}-verdicts", f"{tasks.label(dataset)}: verdicts"
+    found = Sheet(name, title, headings, [Group("", lines)], listed=True, formats=(TERMINAL, MARKDOWN))
+    return [found] if lines else []
 
 
 # -- While it fills --------------------------------------------------------------------------------------
@@ -298,20 +284,15 @@ LIVE = tuple(METRICS[name] for name in ("correctness", "ged", "runtime"))
 
 def so_far(means: pd.DataFrame) -> list[Sheet]:
     """The growing table, from `benchmarks.results.summary.means_so_far`: the printed value in brackets."""
-    sheets = []
-    for dataset, keys in groupby(sorted(means.index, key=_place), key=lambda key: key[0]):
-        lines = []
-        for key in keys:
-            row = RowView(key[0], key[1], key[2], methods.label(*key[1:]))
-            if _is_first(row):
-                values = [_with_printed(key, metric, means.loc[key, metric.name]) for metric in LIVE]
-                lines.append([Cell(row.label), Cell(str(int(means.loc[key, "folds"]))), *values])
-        if lines:
-            headings = ["Method", "Folds", *(heading for _, heading in _columns(LIVE))]
-            sheets.append(Sheet(f"table1-{dataset}", tasks.task(dataset).title, headings, [Group("", lines)]))
-    return sheets
-
-
-def _with_printed(key: Key, metric: Metric, mean: float) -> Cell:
-    ours, paper = number(mean, metric.decimals), printed(*key[:2], metric.name)
-    return Cell(ours if paper is None else f"{ours} [{paper.text}]")
+    rows: dict[str, list[RowView]] = {}
+    for dataset, method, variant in sorted(means.index, key=_place):
+        own = means.loc[(dataset, method, variant)]
+        cells = {"folds": Cell(str(int(own["folds"])))}
+        for metric in LIVE:
+            ours, paper = number(own[metric.name], metric.decimals), printed(dataset, method, metric.name)
+            cells[metric.name] = Cell(ours if paper is None else f"{ours} [{paper.text}]")
+        row = RowView(dataset, method, variant, methods.label(method, variant), cells)
+        if _is_first(row):
+            rows.setdefault(dataset, []).append(row)
+    columns = [("folds", "Folds"), *_columns(LIVE)]
+    return [_sheet(f"table1-{name}", tasks.task(name).title, found, columns, names=1) for name, found in rows.items()]

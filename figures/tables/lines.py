@@ -1,0 +1,118 @@
+"""Tables that are shown line by line as they are stored, under public names: any table without a builder of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from benchmarks.registry import tasks
+from benchmarks.results.reader import Results
+from benchmarks.results.searches import STUDY
+from figures.tables.numbers import cells, number, row_label, stored
+from figures.tables.sheet import Group, Sheet
+
+FIRST_ROWS = 40  # of a table, where not everything is shown
+BEST_TRIALS = 10  # of each search, where not everything is shown
+
+
+def first_rows(table: pd.DataFrame) -> pd.DataFrame:
+    return table.head(FIRST_ROWS)
+
+
+def best_trials(table: pd.DataFrame) -> pd.DataFrame:
+    """Of each search: what the winner and our settings did on unseen graphs, then the best trials."""
+    kept = []
+    for _, rows in table.groupby(STUDY, sort=False):
+        complete = rows[rows["state"] == "complete"]
+        keys = complete[["value", "ged", "number"]].apply(pd.to_numeric)
+        order = keys.sort_values(["value", "ged", "number"], ascending=[False, True, True]).index[:BEST_TRIALS]
+        kept += [rows[~rows["state"].isin(["complete", "pruned", "failed"])], rows.loc[order]]
+    return pd.concat(kept)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a stored table is shown.
+
+    Args:
+        title: stands above it; else its name.
+        caption: a paragraph above the table.
+        by: columns that do not stand in the rows: their values head groups of rows.
+        names: how many columns at the left name a row.
+        headings: of columns that are not called like in the file.
+        first: the columns that are seen first; all of them where this is empty.
+        select: the rows that are seen first.
+        rounded: the columns of numbers that are shown with three decimals, not with the digits that are stored.
+    """
+
+    title: str = ""
+    caption: str = ""
+    by: Sequence[str] = ()
+    names: int = 1
+    headings: Mapping[str, str] = field(default_factory=dict)
+    first: Sequence[str] = ()
+    select: Callable[[pd.DataFrame], pd.DataFrame] = first_rows
+    rounded: Sequence[str] = ()
+
+
+LAYOUTS = {  # by how the name of a table begins
+    "comparisons": Layout(
+        "Paired comparisons",
+        "Wilcoxon's signed-rank test on the same graphs of replicate 0, Holm's correction within a question.",
+        by=("dataset", "question", "metric"), names=2, headings={"n": "n", "p": "p", "p_holm": "p (Holm)"},
+        first=("method", "against_method", "difference", "p_holm"),
+        rounded=("mean", "against_mean", "difference", "ci_low", "ci_high", "p_holm", "rank_biserial", "dominance"),
+        select=lambda table: table[table["metric"] == "correctness"],
+    ),
+    "hpo_summary": Layout(
+        "What the searches promised and what came of it",
+        "Correctness. Best and default value: of the best trial and of our settings, where trials were measured. "
+        "Promised: their difference; kept: the same on graphs that chose nothing; optimism: promised less kept.",
+        by=("dataset",), names=2, headings={"method": "Search"},
+        first=("method", "protocol", "trials", "best_value", "default_value", "promised", "kept"),
+        rounded=("best_value", "default_value", "winner_correctness", "winner_ged", "default_correctness",
+                 "default_ged", "promised", "kept", "optimism"),
+    ),
+    "hpo_": Layout(
+        "Trials, by Correctness, then GED", by=("dataset",), names=2, rounded=("value", "ged"), select=best_trials,
+        headings={"number": "Trial", "value": "Correctness", "ged": "GED"},
+    ),
+    "training": Layout(
+        "How training ended", by=("dataset",),
+        first=("method", "fold", "class", "discriminator_loss", "generator_loss", "flip_rate", "edits", "collapsed"),
+    ),
+    "": Layout(),
+}  # fmt: skip
+
+
+def as_stored(results: Results, *, name: str, everything: bool) -> list[Sheet]:
+    """A stored table line by line; rows and data sets are called by their public names, empty columns left out."""
+    layout = next(layout for start, layout in LAYOUTS.items() if name.startswith(start))
+    table = stored(results, name)
+    kept = _with_labels(table if everything else layout.select(table))
+    first = layout.first if layout.first and not everything else kept.columns
+    columns = [column for column in first if column not in layout.by and (kept[column] != "").any()]
+    for column in {*columns} & {*layout.rounded}:
+        kept[column] = kept[column].map(number)
+    groups = []
+    for key, rows in kept.groupby([*layout.by], sort=False) if layout.by else [((), kept)]:
+        groups.append(Group(", ".join(key), [cells(*row) for row in rows[columns].to_numpy().tolist()]))
+    notes = [f"{len(table) - len(kept)} more rows: show {name} --all."] if len(kept) < len(table) else []
+    notes += [f"All columns: show {name} --all."] if len(first) < len(kept.columns) else []
+    headings = [layout.headings.get(column, column.replace("_", " ").capitalize()) for column in columns]
+    return [Sheet(name, layout.title or name, headings, groups, layout.caption, notes, layout.names)]
+
+
+def _with_labels(table: pd.DataFrame) -> pd.DataFrame:
+    """A copy in which data sets and rows have their public names."""
+    table = table.copy()
+    if "dataset" in table:
+        table["dataset"] = [tasks.label(dataset) for dataset in table["dataset"]]
+    if "question" in table:
+        table["question"] = table["question"].str.replace("rsgg-ce", row_label("rsgg-ce", "faithful"))
+    for method, variant in (("method", "variant"), ("against_method", "against_variant")):
+        if {method, variant} <= {*table.columns}:
+            table[method] = [row_label(*row) for row in zip(table[method], table.pop(variant), strict=True)]
+    return table
