@@ -151,7 +151,7 @@ def _say_plan(search: Search, options: HpoOptions, store: Store) -> None:
     trials = _stored_trials(search, options)
     left = n_trials(options) - (0 if options.fresh else len(trials))
     cells = search.cells({})
-    rounds = ceil(len(cells) / options.jobs)
+    rounds = ceil(len(cells) / max(options.jobs, 1))
     expected = in_words(max(left * rounds * _seconds_per_fold(search, trials, Store(options.results)), 1))
     print(
         f"{search.title}: {n_trials(options) - left} of {n_trials(options)} trials are done, {left} left, "
@@ -181,7 +181,7 @@ def _conduct(search: Search, options: HpoOptions, store: Store, work: Work) -> b
         while (trial := study.next()) is not None:
             try:
                 with study.kept_alive(trial.number), suppress(UpdateFinishedTrialError):  # another was quicker with it
-                    run_trial(search, trial, store, compute, options.jobs)
+                    run_trial(search, trial, store, compute, max(options.jobs, 1))
             except BaseException:  # whatever ended it, the trial waits for the next run
                 study.put_back(trial.number)
                 raise
