@@ -23,7 +23,7 @@ from benchmarks.registry.metrics import METRICS, TABLE1
 from benchmarks.registry.tasks import ASD, TREE_CYCLES
 from benchmarks.results.cell import Cell
 from benchmarks.results.files import REFERENCE
-from benchmarks.results.ledger import Store, ledger_table
+from benchmarks.results.ledger import Store, Stored, compact_name, describe, ledger_table, write_compact
 from benchmarks.results.summary import compare, means_so_far, missing, summarise
 from benchmarks.running.experiment import Finished
 from benchmarks.running.options import RunOptions, Table1Options
@@ -116,13 +116,15 @@ def compared(ledger: pd.DataFrame) -> pd.DataFrame:
 
 
 def stored(folder: Path, cells: Sequence[Cell], ledger: pd.DataFrame) -> Finished:
-    """The rows of this ledger, stored as cells, as a run that is done."""
-    store = Store(folder)
-    for cell in cells:
-        rows = ledger[ledger["cell"] == cell.key]
-        if len(rows):
-            store.write(cell, ledger_table(rows), duration=1.0)
-    return Finished(cells, store, folder, {})
+    """The rows of this ledger, stored as a reference has them, as a run that is done."""
+    by_cell, by_file = dict(iter(ledger.groupby("cell"))), dict[str, list[Stored]]()
+    for cell in (cell for cell in cells if cell.key in by_cell):
+        table = ledger_table(by_cell[cell.key])
+        found = Stored(table, None, describe(cell, table, None, duration=1.0))
+        by_file.setdefault(compact_name(cell.definition), []).append(found)
+    for name, group in by_file.items():
+        write_compact(folder / "ledger" / name, group)
+    return Finished(cells, Store(folder), folder, {})
 
 
 @pytest.fixture(scope="module")
@@ -306,7 +308,7 @@ FILES = {
 
 def test_the_manifest_lists_the_files_and_keeps_what_others_wrote(written, expected, ledger, tmp_path):
     (tmp_path / "manifest.json").write_text(json.dumps({"files": {"ledger/a.parquet": {"sha256": "x", "cells": 3}}}))
-    shutil.copytree(written / "cells", tmp_path / "cells")
+    shutil.copytree(written / "ledger", tmp_path / "ledger")
     Table1().write(Finished(expected, Store(tmp_path), tmp_path, {}), Table1Options())
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert set(manifest["files"]) == {*FILES, "ledger/a.parquet"}
