@@ -18,6 +18,7 @@ from typing import Any
 import pandas as pd
 import pytest
 import torch
+from matplotlib.text import Text
 
 from benchmarks.ablation import Ablation
 from benchmarks.cli import main
@@ -165,10 +166,7 @@ def stored(results: Path) -> Iterator[Results]:
 
 def words(drawn: list[figure.Drawn]) -> str:
     """Everything that is written in the pictures."""
-    found = [
-        text.get_text() for one in drawn for text in one.figure.findobj(lambda artist: hasattr(artist, "get_text"))
-    ]
-    return "\n".join(found)
+    return "\n".join(text.get_text() for one in drawn for text in one.figure.findobj(Text) if isinstance(text, Text))
 
 
 @pytest.mark.parametrize("module", [tradeoff, per_class])
@@ -240,7 +238,7 @@ def test_gnn_explainer_leaves_the_model_as_it_was(here: Path) -> None:
 
 
 def test_a_task_that_declares_something_else_has_other_results(here: Path) -> None:
-    keys = {}
+    keys: dict[int, set[str]] = {}
     for edges in (12, 12, 13):
         with among_strangers(here):
             (here / f"again_{edges}.py").write_text(
