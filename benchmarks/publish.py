@@ -61,5 +61,5 @@ def render(out: Path) -> None:
     if (out / "table1.csv").is_file():
         claims.render(out, out)
     with Artefacts(out, "publish") as files:
-        for name in unlisted(out, read_manifest(out).get("files", {})):
+        for name in unlisted(out, {}):  # all files: ledgers and copies may have changed since they were listed
             files.add(name)

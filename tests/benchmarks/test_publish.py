@@ -93,6 +93,15 @@ def test_what_the_reference_holds_stays_there(published: Path, tmp_path: Path) -
     assert not artefacts.check(out, complete=True)[1]
 
 
+def test_a_ledger_that_grows_is_listed_anew(published: Path, tmp_path: Path) -> None:
+    """A second replicate joins the ledger of a row that is there."""
+    more, out = tmp_path / "more", tmp_path / "reference"
+    shutil.copytree(published, out)
+    local_run(more, RunOptions(methods=["empty"], datasets=["tree-cycles"], seeds=["1"], folds=["0"]))
+    publish(more, out)
+    assert len(list(Store(out).everything())) == 21 and not artefacts.check(out, complete=True)[1]
+
+
 def test_results_without_table_1_can_be_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One cell of an ablation and no search: what is there is published."""
     monkeypatch.setattr(ablation, "predictions", lambda grid: [])  # of the sampler without a generator: slow

@@ -523,6 +523,20 @@ def test_a_journal_belongs_to_one_process_at_a_time(tmp_path: Path):
         search_for(tmp_path, trials=2)
 
 
+def test_a_damaged_journal_is_a_sentence_and_fresh_begins_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert search_for(tmp_path, trials=1) == 0
+    (path,) = (tmp_path / "hpo").glob("*.log")
+    path.write_text(path.read_text().replace("0.4", "0.5", 1))
+    line = ["hpo", "--method", "tuned", "--trials", "1", "--jobs", "1", "--out", str(tmp_path)]
+    capsys.readouterr()
+    for dry in ([], ["--dry-run"]):
+        assert cli.main([*line, *dry]) == 2
+        err = capsys.readouterr().err
+        assert "is damaged in line" in err and "begin a new study with --fresh." in err and err.count("\n") == 1
+    assert search_for(tmp_path, trials=1, fresh=True) == 0
+    assert "1 of 1 done" in capsys.readouterr().err
+
+
 def test_a_method_without_a_variant_is_the_faithful_one():
     assert [s.method.variant for s in hpo.searches_for(HpoOptions(methods=["cf2"]))] == ["faithful"]
     assert [s.method.variant for s in hpo.searches_for(HpoOptions(methods=["cf2:released"]))] == ["released"]
