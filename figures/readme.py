@@ -7,6 +7,8 @@ Numbers in the README are computed, never typed; a test compares them with the f
 
 from __future__ import annotations
 
+from itertools import product
+
 import pandas as pd
 
 from benchmarks.registry import ablations as grids
@@ -15,7 +17,7 @@ from benchmarks.registry.metrics import METRICS
 from benchmarks.results.files import REFERENCE, ROOT, write_text
 from benchmarks.results.paper import paper_table, printed
 from benchmarks.results.reader import Results
-from figures.tables.numbers import PREDICTION, stored
+from figures.tables.numbers import PREDICTION, cells, stored
 from figures.tables.sheet import Cell, Group, Sheet, pipes
 
 README = ROOT / "README.md"
@@ -64,11 +66,11 @@ def _of_dataset(means: pd.Series, dataset: str) -> str:
     for method in methods.PAPER:
         texts = (_printed(dataset, method, metric) for metric in COLUMNS)
         rows.append([Cell(f"{methods.label(method)}, printed", "printed"), *map(Cell, texts)])
-        rows += [_row(means, dataset, method, variant) for variant in ("released", "faithful")]
-    rest = [row for row in methods.rows() if row[0] not in LEFT_OUT and row[1] not in ("released", "faithful")]
-    rows += [_row(means, dataset, *row) for row in rest]
-    headings = [tasks.task(dataset).title, *(METRICS[metric].label for metric in COLUMNS)]
-    return _pipes(headings, [row for row in rows if row])
+        rows += _row(means, dataset, method, "released") + _row(means, dataset, method, "faithful")
+    for method, variant in methods.rows():
+        if method not in LEFT_OUT and variant not in ("released", "faithful"):
+            rows += _row(means, dataset, method, variant)
+    return _pipes([tasks.task(dataset).title, *(METRICS[metric].label for metric in COLUMNS)], rows)
 
 
 def _printed(dataset: str, method: str, metric: str) -> str:
@@ -77,12 +79,11 @@ def _printed(dataset: str, method: str, metric: str) -> str:
     return number.text if number else "×" if (dataset, method, metric) in paper_table().index else ""
 
 
-def _row(means: pd.Series, dataset: str, method: str, variant: str) -> list[Cell]:
-    if (dataset, method, variant) not in means.index.droplevel("metric"):
-        return []
-    own = means[dataset, method, variant]
-    texts = (f"{own[metric]:.{decimals}f}" if metric in own else "" for metric, decimals in COLUMNS.items())
-    return [_name(method, variant), *map(Cell, texts)]
+def _row(means: pd.Series, dataset: str, method: str, variant: str) -> list[list[Cell]]:
+    """The row of a method, or none where nothing is stored of it."""
+    found = {metric: means.get((dataset, method, variant, metric)) for metric in COLUMNS}
+    texts = ["" if mean is None else f"{mean:.{COLUMNS[metric]}f}" for metric, mean in found.items()]
+    return [[_name(method, variant), *map(Cell, texts)]] if any(texts) else []
 
 
 def _listed(findings: pd.DataFrame) -> str:
@@ -125,12 +126,10 @@ def _curve(curves: pd.Series, method: str, variant: str, values: tuple[int, ...]
 
 
 VERDICTS = {
-    "holds": "hold",
-    "holds as released only": "hold for the released code only",
-    "holds as written only": "hold for the methods as written only",
-    "does not hold": "do not hold",
+    "holds": "hold", "holds as released only": "hold for the released code only",
+    "holds as written only": "hold for the methods as written only", "does not hold": "do not hold",
     "not measured": "are not measured yet",
-}
+}  # fmt: skip
 
 
 def claims(results: Results) -> str:
@@ -145,26 +144,23 @@ def claims(results: Results) -> str:
 GROWN = {
     "inference_seconds": "CPU seconds to explain a graph", "fit_seconds": "CPU seconds to fit", "memory_mb": "memory"
 }  # fmt: skip
-UNITS = {"n_nodes": "n", "n_instances": "m"}
+UNITS = {"n_nodes": ("n", "n"), "n_instances": ("instances", "m")}  # what grows: in the heading, in the formula
 FITS_NOTHING = 0.01  # seconds: a method that fits in less has nothing to fit
 
 
 def growth(results: Results) -> str:
     """How RSGG-CE and CF² grow: the exponents of the largest decade with their intervals."""
     exponents, points = stored(results, "runtime_growth", as_text=False), stored(results, "runtime", as_text=False)
-    headings = ["grows like", *(f"{what}, in {unit}" for unit in ("n", "instances") for what in GROWN.values())]
+    fitted = dict(iter(exponents.groupby(["method", "variant", "vary", "quantity"])))
+    longest = points.groupby(["method", "variant", "quantity"])["median"].max()
+    headings = ["grows like", *(f"{what}, in {unit}" for unit, _ in UNITS.values() for what in GROWN.values())]
     rows = []
-    for method, variant in (row for row in CURVES if row[0] != PREDICTION):
-        own, measured = (t[(t["method"] == method) & (t["variant"] == variant)] for t in (exponents, points))
-        nothing = measured[measured["quantity"] == "fit_seconds"]["median"].max() <= FITS_NOTHING
-        texts = [
-            "–"
-            if quantity == "fit_seconds" and nothing
-            else _exponents(own[(own["vary"] == vary) & (own["quantity"] == quantity)], UNITS[vary])
-            for vary in UNITS
-            for quantity in GROWN
-        ]
-        rows.append([_name(method, variant), *map(Cell, texts)])
+    for curve in (row for row in CURVES if row[0] != PREDICTION):
+        rows.append([_name(*curve)])
+        for vary, quantity in product(UNITS, GROWN):
+            nothing = quantity == "fit_seconds" and longest[(*curve, quantity)] <= FITS_NOTHING
+            said = "–" if nothing else _exponents(fitted[(*curve, vary, quantity)], UNITS[vary][1])
+            rows[-1].append(Cell(said))
     return f"{_pipes(headings, rows)}\n\n{_largest(points)}"
 
 
@@ -196,12 +192,10 @@ def searches(results: Results) -> str:
     ]  # fmt: skip
     rows = []
     for line in stored(results, "hpo_summary", as_text=False).itertuples():
-        texts = (
-            f"{methods.label(line.method, line.variant)}, {line.protocol}", str(line.trials), f"{line.best_value:.3f}",
-            f"{line.default_value:.3f}", f"{line.winner_correctness:.3f} ({line.winner_ged:.1f})",
-            f"{line.default_correctness:.3f} ({line.default_ged:.1f})",
-        )  # fmt: skip
-        rows.append([Cell(text) for text in texts])
+        whose, seen = methods.label(line.method, line.variant), (f"{line.best_value:.3f}", f"{line.default_value:.3f}")
+        winner = f"{line.winner_correctness:.3f} ({line.winner_ged:.1f})"
+        default = f"{line.default_correctness:.3f} ({line.default_ged:.1f})"
+        rows.append(cells(f"{whose}, {line.protocol}", line.trials, *seen, winner, default))
     return _pipes(headings, rows)
 
 

@@ -19,7 +19,7 @@ import base64
 import gzip
 import json
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,7 +52,7 @@ class Ledgers:
     about: pd.DataFrame  # by instance: fold, label, predicted, n_edges, optimum
     rows: dict[Row, pd.DataFrame]  # by instance
     missing: tuple[str, ...]
-    traces: pd.DataFrame
+    traces: list[dict[str, Any]]
 
     @property
     def n_nodes(self) -> int:
@@ -63,9 +63,8 @@ class Ledgers:
 def datasets(results: Results) -> list[str]:
     """The data sets of the paper, and those of Table 1 that the project did not come with."""
     known = tasks.tasks()
-    found = dict.fromkeys(stored(results, "table1")["dataset"])
-    own = [name for name in found if name not in known or known[name].task]
-    return list(dict.fromkeys([*(task.name for task in tasks.of_paper()), *own]))
+    own = [name for name in stored(results, "table1")["dataset"] if name not in known or known[name].task]
+    return list(dict.fromkeys([*tasks.PAPER, *own]))
 
 
 def rows_of(results: Results, dataset: str) -> list[Row]:
@@ -89,29 +88,22 @@ def read(results: Results, dataset: str) -> Ledgers | None:
     if not inputs:
         return None
     about = results.ledger(dataset, "empty", "control").set_index("instance").sort_values(["fold", "instance"])
-    rows, missing = {}, []
-    for row in rows_of(results, dataset):
-        found = results.ledger(dataset, *row)
-        if len(found):
-            rows[row] = found[found["candidate"] == 0].set_index("instance")
-        else:
-            missing.append(methods.label(*row))
+    found = {row: results.ledger(dataset, *row) for row in rows_of(results, dataset)}
+    rows = {row: ledger[ledger["candidate"] == 0].set_index("instance") for row, ledger in found.items() if len(ledger)}
+    missing = tuple(methods.label(*row) for row in found if row not in rows)
     traces, _ = results.parquet("traces", dataset)
-    agree = [_agrees(trace, inputs, rows) for trace in traces.to_dict("records")]  # others are of another run
-    if any(agree):
-        traces = traces[np.asarray(agree)].sort_values(["method", "variant", "instance"])
-    return Ledgers(dataset, inputs, about, rows, tuple(missing), traces if any(agree) else pd.DataFrame())
+    own = [trace for trace in traces.to_dict("records") if _agrees(trace, inputs, rows)]  # others are of another run
+    own.sort(key=lambda trace: (trace["method"], trace["variant"], trace["instance"]))
+    return Ledgers(dataset, inputs, about, rows, missing, own)
 
 
 def _agrees(trace: dict[str, Any], inputs: dict[int, np.ndarray], rows: dict[Row, pd.DataFrame]) -> bool:
     instance, row = trace["instance"], rows.get((trace["method"], trace["variant"]))
     if row is None or instance not in row.index or instance not in inputs:
         return False
-    if bool(row.at[instance, "found"]) != bool(trace["found"]):
-        return False
-    return not trace["found"] or np.array_equal(
-        traced(inputs[instance], trace), edited(inputs[instance], row.at[instance, "edits"])
-    )
+    found, graph = bool(row.at[instance, "found"]), inputs[instance]
+    same = not found or np.array_equal(traced(graph, trace), edited(graph, row.at[instance, "edits"]))
+    return found == bool(trace["found"]) and same
 
 
 def traced(adjacency: np.ndarray, trace: dict[str, Any]) -> np.ndarray:
@@ -180,22 +172,18 @@ def _fitted(points: np.ndarray) -> np.ndarray:
 
 def pack(ledgers: Ledgers) -> bytes:
     """All of it as bytes, see the top of this file."""
-    instances, n = list(ledgers.about.index), ledgers.n_nodes
-    size = {instance: len(graph) for instance, graph in ledgers.inputs.items()}
-    header = json.dumps(_header(ledgers, instances), ensure_ascii=False, separators=(",", ":")).encode()
-    body = bytearray(layouts(ledgers).tobytes())
-    for instance in instances:
-        u, v = np.nonzero(np.triu(ledgers.inputs[instance]))
-        body += _sorted_list(_numbers(u * size[instance] + v, size[instance], n))
+    n, graphs = ledgers.n_nodes, {i: ledgers.inputs[i] for i in ledgers.about.index}
+    header = json.dumps(_header(ledgers), ensure_ascii=False, separators=(",", ":")).encode()
+    body = [struct.pack("<I", len(header)), header, layouts(ledgers).tobytes()]
+    body += [_sorted_list(_numbers(np.flatnonzero(np.triu(graph)), len(graph), n)) for graph in graphs.values()]
     for row in ledgers.rows.values():
-        for i in instances:
-            body += _sorted_list(_numbers(row.at[i, "edits"], size[i], n) if i in row.index else [])
-    for trace in ledgers.traces.to_dict("records"):
-        own = size[trace["instance"]]
-        body += _scores(trace["scores"], own, n)
-        body += _sorted_list(_numbers(trace["removed"], own, n))
-        body += _list(_numbers(trace["checked"], own, n))
-    return struct.pack("<I", len(header)) + header + bytes(body)
+        edits = {i: row.at[i, "edits"] if i in row.index else [] for i in graphs}
+        body += [_sorted_list(_numbers(edits[i], len(graph), n)) for i, graph in graphs.items()]
+    for trace in ledgers.traces:
+        size = len(graphs[trace["instance"]])
+        body += [_scores(trace["scores"], size, n), _sorted_list(_numbers(trace["removed"], size, n))]
+        body += [_list(_numbers(trace["checked"], size, n))]
+    return b"".join(body)
 
 
 def _scores(scores: Any, size: int, n: int) -> bytes:
@@ -210,62 +198,37 @@ def embedded(packed: bytes) -> str:
     return base64.b64encode(gzip.compress(packed, 9, mtime=0)).decode()
 
 
-def _header(ledgers: Ledgers, instances: Sequence[int]) -> dict[str, Any]:
-    """Per graph and per row, lists in the order of `instances`; -1 where a row has no answer stored."""
+def _header(ledgers: Ledgers) -> dict[str, Any]:
+    """Per graph and per row, lists in the order of the graphs; -1 where a row has no answer stored."""
     task, about = tasks.task(ledgers.dataset), ledgers.about
     answers = [row["predicted_cf"] for row in ledgers.rows.values()]
     n_classes = 1 + int(max(column.max() for column in (about["label"], about["predicted"], *answers)))
+    traced = ("method", "variant", "instance", "calls", "found")
     return {
-        "name": ledgers.dataset,
-        "label": task.label,
-        "classes": [task.class_name(c) for c in range(n_classes)],
-        "n": ledgers.n_nodes,
-        "nodes": [len(ledgers.inputs[i]) for i in instances],
-        "one_layout": task.shared_nodes,
-        "instances": [int(i) for i in instances],
-        "fold": _integers(about["fold"]),
-        "truth": _integers(about["label"]),
-        "predicted": _integers(about["predicted"]),
-        "optimum": _optima(ledgers, instances),
-        "rows": [_row(method, variant, row, instances) for (method, variant), row in ledgers.rows.items()],
+        "name": ledgers.dataset, "label": task.label, "classes": [task.class_name(c) for c in range(n_classes)],
+        "n": ledgers.n_nodes, "nodes": [len(ledgers.inputs[i]) for i in about.index], "one_layout": task.shared_nodes,
+        "instances": about.index.tolist(), "fold": _filled(about["fold"]), "truth": _filled(about["label"]),
+        "predicted": _filled(about["predicted"]), "optimum": _filled(about["optimum"], float),
+        "rows": [_row(*key, row.reindex(about.index)) for key, row in ledgers.rows.items()],
         "missing": list(ledgers.missing),
-        "traces": [
-            {name: _plain(trace[name]) for name in ("method", "variant", "instance", "calls", "found")}
-            for trace in ledgers.traces.to_dict("records")
-        ],
-    }
+        "traces": [{name: trace[name] for name in traced} for trace in ledgers.traces],
+    }  # fmt: skip
 
 
-def _row(method: str, variant: str, row: pd.DataFrame, instances: Sequence[int]) -> dict[str, Any]:
-    row = row.reindex(instances)
-    reasons = sorted({str(reason) for reason in row["reason"].dropna()} | {""})
+def _row(method: str, variant: str, row: pd.DataFrame) -> dict[str, Any]:
+    said = row["reason"].fillna("").astype(str)
+    reasons = sorted({*said, ""})
     return {
-        "method": method,
-        "variant": variant,
-        "label": methods.label(method, variant),
-        "found": [int(x) for x in row["found"].astype("boolean").fillna(False)],
-        "predicted_cf": _integers(row["predicted_cf"]),
-        "ged": [-1 if pd.isna(x) else float(x) for x in row["ged"]],
-        "calls": _integers(row["calls"]),
-        "fit_calls": _integers(row["fit_calls"]),
-        "microseconds": _integers(row["seconds"] * 1e6),
-        "reasons": reasons,
-        "reason": [reasons.index("" if pd.isna(x) else str(x)) for x in row["reason"]],
-    }
+        "method": method, "variant": variant, "label": methods.label(method, variant),
+        "found": row["found"].eq(True).astype(int).tolist(), "predicted_cf": _filled(row["predicted_cf"]),
+        "ged": _filled(row["ged"], float), "calls": _filled(row["calls"]), "fit_calls": _filled(row["fit_calls"]),
+        "microseconds": _filled(row["seconds"] * 1e6), "reasons": reasons, "reason": [*map(reasons.index, said)],
+    }  # fmt: skip
 
 
-def _optima(ledgers: Ledgers, instances: Sequence[int]) -> list[float]:
-    """The fewest edits that change each graph's class, as far as that is known; -1 where it is not."""
-    known = ledgers.about["optimum"].reindex(instances)
-    return [-1 if pd.isna(x) else float(x) for x in known]
-
-
-def _integers(column: pd.Series) -> list[int]:
-    return [-1 if pd.isna(x) else round(x) for x in column]
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+def _filled(column: pd.Series, kind: Callable[[Any], float] = round) -> list[float]:
+    """The values of a column, as whole numbers or as they are; -1 where there is none."""
+    return [-1 if pd.isna(value) else kind(value) for value in column]
 
 
 def _numbers(codes: Iterable[int], size: int, n: int) -> list[int]:

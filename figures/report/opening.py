@@ -31,6 +31,7 @@ def opening(results: Results) -> dict[str, Any] | None:
     printed_ones = results.table("verdicts", as_text=True)
     if printed_ones is None or (printed_ones["verdict"] == "").all():
         return None
+    table1 = stored(results, "table1", as_text=False)
     verdicts = printed_ones[printed_ones["verdict"] != ""]
     open_ones = verdicts[verdicts["verdict"] != "reproduced"]
     return {
@@ -41,7 +42,7 @@ def opening(results: Results) -> dict[str, Any] | None:
         "cards": {tasks.label(str(name)): _card(rows) for name, rows in verdicts.groupby("dataset", sort=False)},
         "metrics": TABLE1,
         "not_reproduced": [_grouped(rows) for _, rows in open_ones.groupby(["verdict", "explanation"], sort=True)],
-        "glance": [said for task in tasks.of_paper() for said in _glance(results, task.name)],
+        "glance": [said for name in tasks.PAPER for said in _glance(table1, name)],
     }
 
 
@@ -68,16 +69,16 @@ def _grouped(rows: pd.DataFrame) -> dict[str, str]:
     return {"verdict": first["verdict"], "what": "; ".join(parts), "why": sentence(first["explanation"])}
 
 
-def _glance(results: Results, dataset: str) -> list[str]:
+def _glance(table: pd.DataFrame, dataset: str) -> list[str]:
     """RSGG-CE on a data set in a sentence: printed, as released, as written, and what can be had without it."""
-    table, paper = stored(results, "table1", as_text=False), [printed(dataset, "rsgg-ce", name) for name in BOTH]
-    means = table[table["dataset"] == dataset].pivot(index=["method", "variant"], columns="metric", values="mean")
+    means = table.set_index(["dataset", "method", "variant", "metric"])["mean"]
+    paper = (printed(dataset, "rsgg-ce", name) for name in BOTH)
     correct, distance = (value.text if value else "×" for value in paper)
     said = [f"the paper prints Correctness {correct} at GED {distance}"]
     for method, variant, words in SPOKEN_OF:
-        if (method, variant) in means.index and {*BOTH} <= {*means.columns}:
-            ours = (number(means.loc[(method, variant), name]) for name in BOTH)
-            said.append(f"{words} {' at '.join(ours)}")
+        ours = [means.get((dataset, method, variant, name)) for name in BOTH]
+        if None not in ours:
+            said.append(f"{words} {' at '.join(map(number, ours))}")
     return [f"On {tasks.label(dataset)}, {'; '.join(said)}."] if len(said) > 1 else []
 
 

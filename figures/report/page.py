@@ -12,7 +12,6 @@ from __future__ import annotations
 import base64
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,7 @@ from figures.report import explorer
 from figures.report.opening import opening
 from figures.tables.numbers import cells
 from figures.tables.sheet import SYMBOLS, Group, Sheet, html_table, text
-from figures.tables.table1 import ACCOUNTING, PAPER, RENAMING, RULE, RowView, further, layout, with_printed_data
+from figures.tables.table1 import ACCOUNTING, PAPER, RENAMING, RULE, further, headed, layout, with_printed_data
 from rsgg.errors import UsageError
 
 PARTS = Path(__file__).parent / "parts"
@@ -77,7 +76,7 @@ def build(results: Results) -> str:
         programs=[_part("page.js"), _part("explorer.js")],
         verdict=opening(results),
         tables=every,
-        variants=list(dict.fromkeys(row.variant for table in every for row in table.rows)),
+        variants=list(dict.fromkeys(row.variant for table in every for row in table["rows"])),
         legend=f"{RULE} {ACCOUNTING} {RENAMING}",
         figures=_figures(results),
         findings=_statements(results, "findings", FINDING),
@@ -107,25 +106,17 @@ def _part(name: str) -> Markup:
 # -- Table 1 ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class TableView:
-    """A table of the page: its columns (metric, heading), and its rows in the order of Table 1."""
+def table_views(results: Results) -> list[dict[str, Any]]:
+    """Per data set the paper's metrics, with the printed rows, and what lies beyond them, folded.
 
-    title: str
-    name: str
-    columns: Sequence[tuple[str, str]]
-    rows: Sequence[RowView]
-    folded: bool
-
-
-def table_views(results: Results) -> list[TableView]:
-    """Per data set the paper's metrics, with the printed rows, and what lies beyond them."""
-    of_paper = [(metric.name, f"{metric.label} {metric.arrow}") for metric in TABLE1]
-    views = []
+    A table has its columns (metric, heading) and its rows in the order of Table 1.
+    """
+    views: list[dict[str, Any]] = []
     for dataset, rows in with_printed_data(layout(results)).items():
         label, ours = tasks.label(dataset), [row for row in rows if row.variant != PAPER]
-        views.append(TableView(label, dataset, of_paper, rows, folded=False))
-        views.append(TableView(f"{label}, beyond the paper", f"{dataset}-beyond", further(rows), ours, folded=True))
+        paper = {"title": label, "name": dataset, "columns": headed(TABLE1), "rows": rows, "folded": False}
+        beyond = {"title": f"{label}, beyond the paper", "name": f"{dataset}-beyond", "columns": further(rows)}
+        views += [paper, {**beyond, "rows": ours, "folded": True}]
     return views
 
 
@@ -207,25 +198,15 @@ def _manifest(results: Results) -> Sheet:
     manifest = read_manifest(folder)
     if not manifest:
         return text("manifest", "", "No manifest is stored beside Table 1.")
-    rows = [
-        ("file", shown(folder / MANIFEST)),
-        ("Python", manifest.get("python", "")),
-        ("versions", ", ".join(f"{name} {version}" for name, version in manifest.get("versions", {}).items())),
-        ("commit", manifest.get("commit", "")),
-        ("machine", ", ".join(f"{name} {value}" for name, value in manifest.get("machine", {}).items())),
-        ("stored files", str(len(manifest.get("files", {})))),
-    ]
-    for name, about in manifest.get("experiments", {}).items():
-        rows += [(f"{name}: {what}", said) for what, said in _experiment(about)]
-    return Sheet("manifest", "", ["", ""], [Group("", [cells(*row) for row in rows if row[1]])])
+    rows = {"file": shown(folder / MANIFEST), **manifest, "files": len(manifest.get("files", {}))}
+    for name, about in rows.pop("experiments", {}).items():
+        rows |= {f"{name}: {what.replace('_', ' ')}": said for what, said in about.items()}
+    lines = [cells(name, _said(value)) for name, value in rows.items()]
+    return Sheet("manifest", "", ["", ""], [Group("", lines)], names=2)
 
 
-def _experiment(about: Mapping[str, Any]) -> list[tuple[str, str]]:
-    seeds = about.get("seeds", [])
-    return [
-        ("cells", f"{about['cells']} of {about.get('cells_expected', '?')}" if "cells" in about else ""),
-        ("seeds", f"{min(seeds)} to {max(seeds)}" if len(seeds) > 1 else ", ".join(map(str, seeds))),
-        ("computing time", f"{float(about['duration']) / 3600:.1f} h" if "duration" in about else ""),
-        ("commits", ", ".join(commit[:12] for commit in about.get("commits", []))),
-        ("missing", "; ".join(about.get("missing", []))),
-    ]
+def _said(value: Any) -> str:
+    """What a manifest holds, lists and pairs of names and values one after the other."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_said(one)}" for name, one in value.items())
+    return "; ".join(map(_said, value)) if isinstance(value, list) else str(value)

@@ -10,7 +10,7 @@ import pandas as pd
 from benchmarks.registry import tasks
 from benchmarks.results.reader import Results
 from benchmarks.results.searches import STUDY
-from figures.tables.numbers import cells, number, row_label, stored
+from figures.tables.numbers import number, row_label, rows_of, stored
 from figures.tables.sheet import Group, Sheet
 
 FIRST_ROWS = 40  # of a table, where not everything is shown
@@ -98,7 +98,7 @@ def as_stored(results: Results, *, name: str, everything: bool) -> list[Sheet]:
         kept[column] = kept[column].map(number)
     groups = []
     for key, rows in kept.groupby([*layout.by], sort=False) if layout.by else [((), kept)]:
-        groups.append(Group(", ".join(key), [cells(*row) for row in rows[columns].to_numpy().tolist()]))
+        groups.append(Group(", ".join(key), rows_of(rows[columns])))
     notes = [f"{len(table) - len(kept)} more rows: show {name} --all."] if len(kept) < len(table) else []
     notes += [f"All columns: show {name} --all."] if len(first) < len(kept.columns) else []
     headings = [layout.headings.get(column, column.replace("_", " ").capitalize()) for column in columns]

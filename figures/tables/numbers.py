@@ -39,6 +39,11 @@ def cells(*texts: object) -> list[Cell]:
     return [Cell(str(text)) for text in texts]
 
 
+def rows_of(table: pd.DataFrame) -> list[list[Cell]]:
+    """The lines of a table of texts as they are."""
+    return [cells(*line) for line in table.to_numpy().tolist()]
+
+
 def sentence(text: str) -> str:
     """Capitalised and with a full stop; nothing stays nothing."""
     return f"{text[0].upper()}{text[1:].rstrip('.')}." if text else ""

@@ -10,7 +10,7 @@ from benchmarks.registry import methods, tasks
 from benchmarks.results.paper import of_paper
 from benchmarks.results.reader import Results
 from figures.tables.lines import as_stored
-from figures.tables.numbers import cells
+from figures.tables.numbers import rows_of
 from figures.tables.sheet import Group, Sheet, text
 
 ABOUT = (
@@ -62,6 +62,5 @@ def _of_paper() -> pd.DataFrame:
 
 
 def _sheet(whose: Sequence[str], title: str, rows: pd.DataFrame, notes: Sequence[str] = ()) -> Sheet:
-    lines = [cells(*row) for row in rows.to_numpy().tolist()]
     headings = [COLUMNS[name] for name in rows.columns]
-    return Sheet("-".join(("hyperparameters", *whose)), title, headings, [Group("", lines)], notes=notes)
+    return Sheet("-".join(("hyperparameters", *whose)), title, headings, [Group("", rows_of(rows))], notes=notes)

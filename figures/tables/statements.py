@@ -7,7 +7,7 @@ import pandas as pd
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.metrics import METRICS
 from benchmarks.results.reader import Results
-from figures.tables.numbers import cells, number, stored
+from figures.tables.numbers import cells, number, rows_of, stored
 from figures.tables.sheet import Cell, Group, Sheet, text
 
 STANDS = (
@@ -17,6 +17,10 @@ STANDS = (
 )
 
 
+FINDING = {
+    "finding": "Finding", "paper": "The paper", "artefacts": "Data and artefacts", "measured": "Measured",
+    "verdict": "Verdict", "command": "Again",
+}  # fmt: skip
 CLAIM = {
     "claim": "Claim", "place": "On", "verdict": "Verdict", "released": "As released", "faithful": "As written",
     "evidence": "Evidence",
@@ -54,24 +58,15 @@ def _verdict(line: dict[str, str]) -> list[Cell]:
 def findings(results: Results, *, everything: bool) -> list[Sheet]:
     """What a close reading found: the titles with their verdicts, or all that is said about each."""
     table = stored(results, "findings")
-    lines = table.to_dict("records")
     caption = f"Computed from the stored results; the rule of each verdict is in benchmarks/judging. {counted(table)}"
-    if not everything:
-        rows = [cells(f"{line['number']}.", line["finding"], line["verdict"]) for line in lines]
-        notes = ["What the paper says, what its data say and what was measured: show findings --all."]
-        return [Sheet("findings", "Findings", ["", "Finding", "Verdict"], [Group("", rows)], caption, notes)]
-    headings = ["Finding", "The paper", "Data and artefacts", "Measured", "Verdict", "Again"]
-    rows = [_finding(line) for line in lines]
-    return [
-        Sheet("findings", "Findings", headings, [Group("", rows)], caption, listed=True),
-        text("stands", "What stands", STANDS),
-    ]
-
-
-def _finding(line: dict[str, str]) -> list[Cell]:
-    again = "" if line["verdict"] == "open" else line["command"]
-    title = f"{line['number']}. {line['finding']}"
-    return cells(title, line["paper"], line["artefacts"], line["measured"], line["verdict"], again)
+    notes = [] if everything else ["What the paper says, its data say and was measured: show findings --all."]
+    table["finding"] = table["number"] + ". " + table["finding"]
+    table["command"] = table["command"].where(table["verdict"] != "open", "")
+    columns = [*FINDING] if everything else ["finding", "verdict"]
+    headings = [FINDING[name] for name in columns]
+    groups = [Group("", rows_of(table[columns]))]
+    stands = [text("stands", "What stands", STANDS)] if everything else []
+    return [Sheet("findings", "Findings", headings, groups, caption, notes, listed=everything), *stands]
 
 
 def claims(results: Results, *, everything: bool) -> list[Sheet]:
@@ -83,17 +78,13 @@ def claims(results: Results, *, everything: bool) -> list[Sheet]:
         + counted(table)
     )
     section = table["place"].str.partition(", ")
+    table["place"] = section[2]
+    columns = [*CLAIM] if everything else ["claim", "released", "faithful"]
+    headings = [CLAIM[name] for name in columns]
+    groups = [Group(str(name), rows_of(rows[columns])) for name, rows in table.groupby(section[0], sort=False)]
     if not everything:
-        groups = [Group(place, _claims(table[section[0] == place])) for place in dict.fromkeys(section[0])]
-        headings = ["Claim", "As released", "As written"]
         return [Sheet("claims", "Claims", headings, groups, caption, ["The evidence: show claims --all."])]
     sheets = [text("claims", "Claims", caption)]
-    for i, place in enumerate(dict.fromkeys(section[0])):
-        rows = table.assign(place=section[2])[section[0] == place][list(CLAIM)]
-        group = Group("", [cells(*row) for row in rows.to_numpy().tolist()])
-        sheets.append(Sheet(f"claims-{i + 1}", place, list(CLAIM.values()), [group], listed=True))
+    for i, group in enumerate(groups):
+        sheets.append(Sheet(f"claims-{i + 1}", group.heading, headings, [Group("", group.rows)], listed=True))
     return sheets
-
-
-def _claims(rows: pd.DataFrame) -> list[list[Cell]]:
-    return [cells(row.claim, row.released, row.faithful) for row in rows.itertuples()]

@@ -7,7 +7,7 @@ controls; ties share a mark.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, product
 
@@ -68,7 +68,7 @@ def layout(results: Results) -> dict[str, list[RowView]]:
         cells = lines.setdefault((line["dataset"], line["method"], line["variant"]), {})
         if line["metric"] in METRICS:
             cells[line["metric"]] = _cell(METRICS[line["metric"]], line)
-    asked = dict.fromkeys([*lines, *_missing_rows(missing(results, "table1"))])
+    asked = dict.fromkeys([*lines, *filter(None, map(_row_missing, missing(results, "table1")))])
     rows: dict[str, list[RowView]] = {}
     for key in sorted([*asked, *_printed_rows({dataset for dataset, _, _ in asked})], key=_place):
         rows.setdefault(key[0], []).append(_row(key, lines))
@@ -77,18 +77,17 @@ def layout(results: Results) -> dict[str, list[RowView]]:
     return {dataset: found for dataset, found in rows.items() if tasks.task(dataset).renames not in rows}
 
 
-def _missing_rows(gaps: Sequence[str]) -> Iterator[Key]:
-    for task in tasks.tasks().values():
-        for (method, variant), row in methods.rows().items():
-            if any(gap.startswith(f"{task.label}, {row.label}: ") for gap in gaps):
-                yield task.name, method, variant
+def _row_missing(gap: str) -> Key | None:
+    """The row that a sentence on what is missing begins with."""
+    for task, (key, row) in product(tasks.tasks().values(), methods.rows().items()):
+        if gap.startswith(f"{task.label}, {row.label}: "):
+            return task.name, *key
+    return None
 
 
-def _printed_rows(datasets: set[str]) -> Iterator[Key]:
-    for dataset in sorted(datasets):
-        for method in methods.PAPER:
-            if dataset in paper_table().index or printed(dataset, method, "ged") is not None:
-                yield dataset, method, PAPER
+def _printed_rows(datasets: set[str]) -> list[Key]:
+    pairs = product(sorted(datasets), methods.PAPER)
+    return [(*pair, PAPER) for pair in pairs if pair[0] in paper_table().index or printed(*pair, "ged") is not None]
 
 
 def _place(key: Key) -> tuple[int, ...]:
@@ -141,10 +140,11 @@ def _mark(rows: Sequence[RowView]) -> None:
 def further(rows: Sequence[RowView]) -> list[tuple[str, str]]:
     """The columns beyond the paper's, name and heading: those with renamed nodes where there are any."""
     renamed = [(name, f"{METRICS[of].label}, renamed {METRICS[of].arrow}") for of, name in RENAMED.items()]
-    return [*_columns(BEYOND), *(one for one in renamed if any(one[0] in row.cells for row in rows))]
+    return [*headed(BEYOND), *(one for one in renamed if any(one[0] in row.cells for row in rows))]
 
 
-def _columns(metrics: Sequence[Metric]) -> list[tuple[str, str]]:
+def headed(metrics: Sequence[Metric]) -> list[tuple[str, str]]:
+    """Columns, name and heading, with an arrow to what is better."""
     return [(metric.name, f"{metric.label} {metric.arrow}") for metric in metrics]
 
 
@@ -213,22 +213,20 @@ def _in_full(rows: Mapping[str, list[RowView]], results: Results) -> list[Sheet]
     gaps, why = missing(results, "table1"), _explanations(results)
     for dataset, every in rows.items():
         label, name, ours = tasks.label(dataset), f"table1-{dataset}", [row for row in every if row.variant != PAPER]
-        notes = [f"Missing: {gap}." for gap in gaps if _dataset_of(gap, rows) == dataset]
+        notes = [f"Missing: {gap}." for gap in gaps if _table_of(gap, rows) == dataset]
         apart = f"{label}, beyond the paper: fitting and explaining apart"
         sheets += [
-            replace(_sheet(name, f"Table 1 on {label}", every, _columns(TABLE1)), notes=notes),
+            replace(_sheet(name, f"Table 1 on {label}", every, headed(TABLE1)), notes=notes),
             replace(_sheet(f"{name}-beyond", apart, ours, further(every)), formats=(TERMINAL, MARKDOWN, HTML, CSV)),
             *_reasons(dataset, ours, why),
         ]
     return sheets
 
 
-def _dataset_of(gap: str, rows: Mapping[str, object]) -> str:
+def _table_of(gap: str, rows: Mapping[str, object]) -> str:
     """The data set below whose table a sentence on what is missing stands; the first one for sentences on none."""
-    named = [task for task in tasks.tasks().values() if gap.startswith(f"{task.label}, ")]
-    task = max(named, key=lambda one: len(one.label), default=None)
-    found = "" if task is None else task.name if task.name in rows else task.renames
-    return found if found in rows else next(iter(rows), "")
+    dataset, _, _ = _row_missing(gap) or ("", "", "")
+    return next((name for name in (dataset, tasks.task(dataset).renames, *rows) if name in rows), "")
 
 
 def _sheet(
@@ -294,5 +292,5 @@ def so_far(means: pd.DataFrame) -> list[Sheet]:
         row = RowView(dataset, method, variant, methods.label(method, variant), cells)
         if _is_first(row):
             rows.setdefault(dataset, []).append(row)
-    columns = [("folds", "Folds"), *_columns(LIVE)]
+    columns = [("folds", "Folds"), *headed(LIVE)]
     return [_sheet(f"table1-{name}", tasks.task(name).title, found, columns, names=1) for name, found in rows.items()]

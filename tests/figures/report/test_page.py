@@ -77,7 +77,7 @@ def ledgers(n: int = 30) -> explorer.Ledgers:
     rows = {("rsgg-ce", "faithful"): answers, ("cf2", "released"): failed}
     trace = {"method": "rsgg-ce", "variant": "faithful", "instance": 7, "calls": 3, "found": True,
              "scores": np.arange(n * (n - 1) // 2) % 256, "removed": [2 * n + 5], "checked": [5, 1]}  # fmt: skip
-    return explorer.Ledgers("tree-cycles", inputs, about, rows, ("MEG",), pd.DataFrame([trace]))
+    return explorer.Ledgers("tree-cycles", inputs, about, rows, ("MEG",), [trace])
 
 
 def test_what_is_packed_is_what_was_given() -> None:
@@ -243,7 +243,7 @@ def test_graphs_of_several_sizes_and_unknown_rows_are_packed() -> None:
     )  # fmt: skip
     trace = {"method": "mine", "variant": "own", "instance": 0, "calls": 2, "found": True, "scores": [7, 8, 9],
              "removed": [5], "checked": []}  # fmt: skip
-    given = explorer.Ledgers("my-data", inputs, about, {("mine", "own"): answers}, (), pd.DataFrame([trace]))
+    given = explorer.Ledgers("my-data", inputs, about, {("mine", "own"): answers}, (), [trace])
     reader = Reader(explorer.pack(given))
     assert reader.header["nodes"] == [3, 5] and reader.header["n"] == 5 and not reader.header["one_layout"]
     assert reader.header["classes"] == ["class 0", "class 1", "class 2"]

@@ -148,21 +148,38 @@ def test_fits_that_pass_are_counted_and_what_is_not_stored_is_said(tmp_path: Pat
 
 def test_the_best_trials_come_first_and_the_rest_is_counted() -> None:
     trials = pd.read_csv(REFERENCE / "hpo_rsgg-ce.csv")
-    first = tables.sheets("hpo_rsgg-ce", ALL)[0]
-    complete = [row for row in first.rows if row[1].text == "complete"]
+    (first,) = tables.sheets("hpo_rsgg-ce", ALL)
+    lines = [dict(zip(first.headings, (cell.text for cell in row), strict=True)) for row in first.rows]
+    shown = [line for line in lines if line["Protocol"] == "nested" and line["State"] == "complete"]
     nested = trials[(trials["protocol"] == "nested") & (trials["state"] == "complete")]
-    assert complete[0][2].text == f"{nested['value'].max():.3f}" and len(complete) == 10
-    every = tables.sheets("hpo_rsgg-ce", ALL, everything=True)
-    assert sum(len(sheet.rows) for sheet in every) == len(trials)
+    best = nested.sort_values(["value", "ged", "number"], ascending=[False, True, True])
+    assert [line["Trial"] for line in shown] == [f"{number:.0f}" for number in best["number"][:10]]
+    assert shown[0]["Correctness"] == f"{nested['value'].max():.3f}"
+    assert first.notes == [f"{len(trials) - len(lines)} more rows: show hpo_rsgg-ce --all."]
+    (every,) = tables.sheets("hpo_rsgg-ce", ALL, everything=True)
+    assert len(every.rows) == len(trials)
 
 
-def test_collapsed_fits_are_counted_among_those_that_were_judged(tmp_path: Path) -> None:
+def test_what_is_seen_first_of_comparisons_has_its_p_and_everything_all_columns() -> None:
+    table = pd.read_csv(REFERENCE / "comparisons.csv")
+    (short,) = tables.sheets("comparisons", ALL)
+    correctness = table[table["metric"] == "correctness"]
+    assert [row[2].text for row in short.rows] == [f"{x:.3f}" for x in correctness["difference"]]
+    assert list(short.headings) == ["Method", "Against method", "Difference", "p (Holm)"]
+    (every,) = tables.sheets("comparisons", ALL, everything=True)
+    assert len(every.rows) == len(table) and {"Rank biserial", "Ci low", "Mean"} <= {*every.headings}
+    assert not any("rsgg-ce" in group.heading for group in every.groups), "questions have public names"
+
+
+def test_how_training_ended_is_shown_fit_by_fit(tmp_path: Path) -> None:
     line = {"dataset": "asd", "method": "rsgg-ce", "variant": "faithful", "seed": 0, "fold": 0, "class": 1, "epochs": 5,
             "discriminator_loss": 0.5, "generator_loss": 0.7, "flip_rate": 1.0, "edits": 2.0, "diversity": 1.0,
             "score_spread": 0.1, "collapsed": "no"}  # fmt: skip
-    rows = [line, {**line, "fold": 1, "collapsed": "proposes nothing that flips"}, {**line, "fold": 2, "collapsed": ""}]
+    rows = [line, {**line, "fold": 1, "collapsed": "proposes nothing that flips"}]
     (sheet,) = tables.sheets("training", stored(tmp_path, "training", rows))
-    assert [cell.text for cell in sheet.rows[0]] == ["RSGG-CE: autistic", "0.500", "0.700", "1.000", "2.000", "1/2"]
+    assert [group.heading for group in sheet.groups] == ["ASD"]
+    assert [cell.text for cell in sheet.rows[0]] == ["RSGG-CE", "0", "1", "0.5", "0.7", "1.0", "2.0", "no"]
+    assert sheet.rows[1][-1].text == "proposes nothing that flips"
 
 
 def test_any_other_table_is_shown_as_it_is_with_public_names(tmp_path: Path) -> None:
@@ -182,4 +199,4 @@ def test_every_table_gets_its_files(tmp_path: Path) -> None:
     }
     assert pages <= written and {"leaderboard.csv", "datasets.csv"} <= written
     assert (tmp_path / "tables" / "table1.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    assert (tmp_path / "tables" / "leaderboard.csv").read_text(encoding="utf-8") == "a,b\n1,2\n"
+    assert (tmp_path / "tables" / "leaderboard.csv").read_text(encoding="utf-8") == "A,B\n1,2\n"
