@@ -241,3 +241,13 @@ def test_the_readme_calls_rows_as_the_registry_does() -> None:
     heads = {tasks.task(name).title for name in tasks.PAPER}
     assert first_cells(block) - printed - heads <= {method.label for method in methods.METHODS}
     assert heads | printed <= first_cells(block)
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "CHANGELOG.md"])
+def test_pages_name_files_that_are_there(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = re.findall(r"\]\(([^)#:]+)\)", text) + re.findall(
+        r"`((?:rsgg|baselines|benchmarks|figures|tests|docs)/[\w./]+)`", text
+    )
+    absent = {name for name in named if "my_" not in name and not (ROOT / name).exists()}
+    assert named and not absent
