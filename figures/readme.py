@@ -116,8 +116,7 @@ def ablations(results: Results) -> str:
 
 def _curve(curves: pd.Series, method: str, variant: str, values: tuple[int, ...]) -> list[Cell]:
     predicted = method == PREDICTION
-    name = Cell("predicted for equal probabilities", "printed") if predicted else _name(method, variant)
-    row = [name]
+    row = [Cell("predicted for equal probabilities", "printed") if predicted else _name(method, variant)]
     for value in values:
         correctness = curves.get((method, variant, "correctness", value))
         ged = curves.get((method, "monte carlo" if predicted else variant, "ged", value))

@@ -157,14 +157,11 @@ def _statements(results: Results, name: str, details: Mapping[str, str]) -> list
     table = results.table(name, as_text=True)
     if table is None:
         return None
-    return [
-        {
-            "statement": row[name.removesuffix("s")],
-            "verdict": row["verdict"] or "open",
-            "details": [(label, row[part], part == "command") for part, label in details.items() if row.get(part)],
-        }
-        for row in table.to_dict("records")
-    ]
+    lines = []
+    for row in table.to_dict("records"):
+        said = [(label, row[part], part == "command") for part, label in details.items() if row.get(part)]
+        lines.append({"statement": row[name.removesuffix("s")], "verdict": row["verdict"] or "open", "details": said})
+    return lines
 
 
 # -- Settings and manifest -------------------------------------------------------------------------------
@@ -176,19 +173,11 @@ def settings(datasets: Sequence[str]) -> Sheet:
     for method in methods.METHODS:
         on = [method.for_task(name).options if not method.unsupported(name) else {} for name in datasets]
         names = list(dict.fromkeys(name for options in on for name in options))
-        rows = [cells(method.label, name, *(_value(options.get(name)) for options in on)) for name in names]
+        rows = [cells(method.label, name, *(_said(options.get(name)) for options in on)) for name in names]
         groups += [Group("", rows)] if rows else []
     headings = ["Method", "Hyper-parameter", *map(tasks.label, datasets)]
     note = "What is not listed, and each dash, is the default that stands in the method's class."
     return Sheet("settings", "", headings, groups, note, names=2)
-
-
-def _value(value: Any) -> str:
-    if value is None or isinstance(value, bool):
-        return {None: "–", True: "yes", False: "no"}[value]
-    if isinstance(value, float):
-        return f"{value:g}"
-    return str(value) if isinstance(value, int | str) else type(value).__name__
 
 
 def _manifest(results: Results) -> Sheet:
@@ -206,7 +195,13 @@ def _manifest(results: Results) -> Sheet:
 
 
 def _said(value: Any) -> str:
-    """What a manifest holds, lists and pairs of names and values one after the other."""
+    """A setting, or what a manifest holds: lists, and pairs of names and values, one after the other."""
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {_said(one)}" for name, one in value.items())
-    return "; ".join(map(_said, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return "; ".join(map(_said, value))
+    if value is None or isinstance(value, bool):
+        return {None: "–", True: "yes", False: "no"}[value]
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value) if isinstance(value, int | str) else type(value).__name__
