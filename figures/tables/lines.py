@@ -23,7 +23,7 @@ def first_rows(table: pd.DataFrame) -> pd.DataFrame:
 
 def best_trials(table: pd.DataFrame) -> pd.DataFrame:
     """Of each search: what the winner and our settings did on unseen graphs, then the best trials."""
-    kept = []
+    kept = [table[:0]]
     for _, rows in table.groupby(STUDY, sort=False):
         complete = rows[rows["state"] == "complete"]
         keys = complete[["value", "ged", "number"]].apply(pd.to_numeric)
@@ -93,7 +93,8 @@ def as_stored(results: Results, *, name: str, everything: bool) -> list[Sheet]:
     table = stored(results, name)
     kept = _with_labels(table if everything else layout.select(table))
     first = layout.first if layout.first and not everything else kept.columns
-    columns = [column for column in first if column not in layout.by and (kept[column] != "").any()]
+    filled = [column for column in kept.columns if kept.empty or (kept[column] != "").any()]
+    columns = [column for column in first if column in filled and column not in layout.by]
     for column in {*columns} & {*layout.rounded}:
         kept[column] = kept[column].map(number)
     groups = []
@@ -102,7 +103,7 @@ def as_stored(results: Results, *, name: str, everything: bool) -> list[Sheet]:
     notes = [f"{len(table) - len(kept)} more rows: show {name} --all."] if len(kept) < len(table) else []
     notes += [f"All columns: show {name} --all."] if len(first) < len(kept.columns) else []
     headings = [layout.headings.get(column, column.replace("_", " ").capitalize()) for column in columns]
-    return [Sheet(name, layout.title or name, headings, groups, layout.caption, notes, layout.names)]
+    return [Sheet(name, layout.title or name, headings, groups, layout.caption, notes, min(layout.names, len(columns)))]
 
 
 def _with_labels(table: pd.DataFrame) -> pd.DataFrame:

@@ -191,6 +191,18 @@ def test_any_other_table_is_shown_as_it_is_with_public_names(tmp_path: Path) -> 
     assert len(tables.sheets("leaderboard", results, everything=True)[0].rows) == 50
 
 
+@pytest.mark.parametrize("name", ["hpo_summary", "hpo_meg", "training", "comparisons", "mine"])
+def test_a_table_without_rows_is_its_headings_alone(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored_name = name if name != "mine" else "speed"
+    pd.read_csv(REFERENCE / f"{stored_name}.csv")[:0].to_csv(tmp_path / f"{name}.csv", index=False)
+    for everything in (False, True):
+        tables.show(name, tmp_path, everything=everything)
+    assert f"{name}.csv" in capsys.readouterr().out
+    assert_balanced(tables.latex(name, Results((tmp_path,))))
+
+
 def test_every_table_gets_its_files(tmp_path: Path) -> None:
     stored(tmp_path, "leaderboard", [{"a": 1, "b": 2}])
     written = {path.name for path in tables.write(Results((tmp_path,)), tmp_path)}
