@@ -23,6 +23,7 @@ from benchmarks.registry.names import imported
 from benchmarks.results.files import LOCAL, REFERENCE, ROOT
 from benchmarks.running.options import (
     AblationOptions,
+    ConvergenceOptions,
     HpoOptions,
     RunOptions,
     RuntimeOptions,
@@ -62,6 +63,7 @@ def experiment(name: str, where: str, says: str, example: str, options: type[Run
                 option.name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=hints[option.name]
             )
             for option in fields(options)
+            if option.name not in options.unused
         ]
     )
     app.command(name, help=_help(says, example))(run)
@@ -85,7 +87,7 @@ experiment(
 )  # fmt: skip
 experiment(
     "convergence", "benchmarks.convergence:Convergence",
-    "Both losses of RSGG-CE per epoch, with checks for mode collapse.", "convergence",
+    "Both losses of RSGG-CE per epoch, with checks for mode collapse.", "convergence", ConvergenceOptions,
 )  # fmt: skip
 experiment("hpo", "benchmarks.hpo:Hpo", "Search for hyper-parameters.", "hpo --method cf2", HpoOptions)
 experiment(

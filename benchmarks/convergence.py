@@ -40,7 +40,6 @@ from benchmarks.results.artefacts import Artefacts
 from benchmarks.results.cell import Cell
 from benchmarks.running.experiment import Experiment, Finished
 from benchmarks.running.plan import cells_for
-from rsgg.errors import UsageError
 from rsgg.statistics import linear_slope
 
 LOSSES = ("discriminator_loss", "generator_loss")
@@ -192,8 +191,6 @@ class Convergence(Experiment):
     shows = ("convergence_checks",)
 
     def plan(self, options: Any) -> list[Cell]:
-        if options.seeds:
-            raise UsageError("Training curves are kept of replicate 0, whose folds are the seeds; leave --seeds out.")
         return cells_for(options, rows=["rsgg-ce"], entries=tasks.PAPER)
 
     def tables(self, done: Finished, files: Artefacts, options: Any) -> None:

@@ -99,8 +99,6 @@ def searches_for(options: HpoOptions) -> list[Search]:
     """The studies that the options ask for: nested, one per outer fold; by the paper's protocol, one over its folds."""
     if options.protocol not in ("nested", "paper"):
         raise UsageError(f"There is no protocol {options.protocol!r}; choose nested or paper.")
-    if options.seeds is not None:
-        raise UsageError("A search runs on replicate 0; leave --seeds out.")
     if options.inner_used > options.inner:
         raise UsageError(f"Of {options.inner} inner folds {options.inner_used} cannot be used; use fewer or cut more.")
     if not names(options.methods):

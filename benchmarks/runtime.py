@@ -55,7 +55,6 @@ from benchmarks.running.options import RuntimeOptions
 from benchmarks.running.run_cell import Observer, Run
 from benchmarks.running.workers import Work
 from rsgg.encodings import encode
-from rsgg.errors import UsageError
 from rsgg.statistics import log_log_slope
 
 METHODS = ("rsgg-ce:faithful", "rsgg-ce:released", "cf2:faithful", "cf2:released")
@@ -83,11 +82,6 @@ PAPER = {"n_nodes": 1.0, "n_instances": 0.0}  # exponents of RSGG-CE's runtime p
 
 def points(options: RuntimeOptions) -> dict[Cell, list[tuple[str, int]]]:
     """The cells that are measured, small ones first, each with what is varied there and to which value."""
-    for name in ("datasets", "folds", "seeds", "dask"):
-        if getattr(options, name):
-            raise UsageError(f"Runtimes are measured one at a time on data of their own; leave --{name} out.")
-    if options.device != "cpu":
-        raise UsageError("Runtimes are measured in CPU seconds; leave --device out.")
     for name in names(options.vary):
         if name not in VARY:
             raise unknown("quantity to vary", name, VARY)

@@ -144,8 +144,6 @@ class Traces(Experiment):
     name = "traces"
 
     def plan(self, options: Any) -> list[Cell]:
-        if options.seeds:
-            raise UsageError("Traces are those of replicate 0; leave --seeds out.")
         cells = cells_for(options, rows=METHODS, entries=tasks.PAPER, folds=(0,), k=options.candidates)
         for method in {cell.method.row: cell.method for cell in cells}.values():
             if not issubclass(method.load(), RSGGCE | ReleasedRSGGCE):

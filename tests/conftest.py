@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # before torch is imported: small graphs gain nothing from more
-
-import pytest
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -356,47 +356,21 @@ def _say_failures(report: Report, store: Store) -> int:
 
 
 def dry_run(cells: Sequence[Cell], store: Store, options: RunOptions) -> None:
-    """List the cells, a line per row and replicate: which folds are stored, which are to be computed, how long."""
-    durations, there = Durations(), store.stored(cells)
+    """Say how much there is to do, then a line per task and method: what is stored, what is to compute, how long."""
+    durations, there = Durations(), set() if options.fresh else store.stored(cells)
     for cell in cells:
         seconds = store.duration(cell) if cell.key in there else None
         if seconds:
             durations.learn(cell, seconds)
-    state = {cell: _state(cell, there, fresh=options.fresh) for cell in cells}
-    groups: dict[object, list[Cell]] = {}
+    defined = [cell for cell in cells if not cell.method.unsupported(cell.task.name)]
+    missing = [cell for cell in defined if cell.key not in there]
+    time = f", about {in_words(durations.left(missing, options.jobs))} on {options.jobs} workers" if missing else ""
+    print(f"{len(defined)} cells: {len(defined) - len(missing)} stored, {len(missing)} to compute{time}.")
+    rows: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
-        groups.setdefault((canonical(cell.task.definition()), cell.method.row, cell.seed), []).append(cell)
-    for group in groups.values():
-        print(_listed(group, state, durations))
-    to_compute = [cell for cell in cells if state[cell] == "to compute"]
-    stored = sum(value == "stored" for value in state.values())
-    time = f"about {in_words(durations.left(to_compute, options.jobs))} on {options.jobs} workers" if to_compute else ""
-    print(f"{len(cells)} cells: {stored} stored, {len(to_compute)} to compute{', ' if time else ''}{time}.")
-
-
-def _state(cell: Cell, there: set[str], *, fresh: bool) -> str:
-    if cell.method.unsupported(cell.task.name):
-        return "not defined"
-    return "stored" if cell.key in there and not fresh else "to compute"
-
-
-def _listed(group: Sequence[Cell], state: Mapping[Cell, str], durations: Durations) -> str:
-    first = group[0]
-    parts = []
-    for word in dict.fromkeys(state[cell] for cell in group):
-        those = [cell for cell in group if state[cell] == word]
-        time = f", {in_words(sum(map(durations.expect, those)))}" if word == "to compute" else ""
-        parts.append(f"{word}: folds {_ranges(those)}{time}")
-    row = f"{first.task.name:<12} {first.method.title:<28} replicate {first.seed:<3}"
-    return f"{row} {'; '.join(parts)}"
-
-
-def _ranges(cells: Sequence[Cell]) -> str:
-    """0-3,7"""
-    runs: list[list[int]] = []
-    for fold in sorted(cell.fold for cell in cells):
-        if runs and fold == runs[-1][-1] + 1:
-            runs[-1].append(fold)
-        else:
-            runs.append([fold])
-    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+        rows.setdefault((cell.task.name, cell.method.title), []).append(cell)
+    for (task, method), own in rows.items():
+        left = [cell for cell in own if cell.key not in there]
+        said = f"{len(own)} cells, {len(own) - len(left)} stored"
+        said += f", {in_words(sum(map(durations.expect, left)))} on one worker" if left else ""
+        print(f"{task:<24} {method:<28} {own[0].method.unsupported(task) or said}")

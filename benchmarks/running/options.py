@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from typer import Option
 
@@ -56,6 +56,8 @@ class RunOptions:
         float | None, Option(min=0.001, help="Time limit per explained graph, on average.", show_default="none")
     ] = None
 
+    unused: ClassVar[tuple[str, ...]] = ()  # options that make no sense for an experiment: its command has them not
+
     @property
     def results(self) -> Path:
         """Where results go. A smoke run keeps to itself, lest its little table be taken for the real one."""
@@ -74,7 +76,9 @@ class Table1Options(RunOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class HpoOptions(RunOptions):
-    """What a search for hyper-parameters understands besides."""
+    """What a search for hyper-parameters understands besides; it runs on replicate 0."""
+
+    unused = ("seeds", "graph_seconds")
 
     methods: Annotated[
         list[str] | None, Option("--method", "--methods", help="Methods, e.g. cf2 (as its paper has it), cf2:released.")
@@ -85,10 +89,6 @@ class HpoOptions(RunOptions):
     folds: Annotated[
         list[str] | None, Option(help="Nested: outer folds (0), a study each. Paper: test folds (all ten).")
     ] = None
-    seeds: Annotated[list[str] | None, Option(hidden=True)] = None
-    smoke: Annotated[bool, Option("--smoke", help="The same path: few trials of tiny methods on little data.")] = False
-    fresh: Annotated[bool, Option("--fresh", help="Begin a new study and compute again what is stored.")] = False
-    dry_run: Annotated[bool, Option("--dry-run", help="Say what is left to do and its time; do nothing.")] = False
     trials: Annotated[int | None, Option(min=1, help="Trials of a study (30), finished ones included.")] = None
     protocol: Annotated[
         str, Option(help="nested: choose inside the training folds. paper: on the test folds, as the paper did.")
@@ -105,7 +105,8 @@ class HpoOptions(RunOptions):
 class AblationOptions(RunOptions):
     """What the ablations understand besides: what is varied, over which grid."""
 
-    datasets: Annotated[list[str] | None, Option(hidden=True)] = None
+    unused = ("datasets",)
+
     vary: Annotated[
         list[str] | None,
         Option(help="cycle_size, n_cycles, n_nodes or n_instances.", show_default="one after the other"),
@@ -119,25 +120,28 @@ class AblationOptions(RunOptions):
 class RuntimeOptions(RunOptions):
     """What measuring runtimes understands besides. Points are measured one at a time on one thread of the CPU."""
 
+    unused = ("datasets", "folds", "seeds", "jobs", "dask", "device", "graph_seconds")
+    jobs: int = 1
+
     methods: Annotated[
         list[str] | None, Option(help="Methods; rsgg-ce and cf2, faithful and released, unless others are named.")
     ] = None
-    datasets: Annotated[list[str] | None, Option(hidden=True)] = None
-    folds: Annotated[list[str] | None, Option(hidden=True)] = None
-    seeds: Annotated[list[str] | None, Option(hidden=True)] = None
-    jobs: Annotated[int, Option("--jobs", "-j", hidden=True)] = 1
-    dask: Annotated[str, Option(hidden=True)] = ""
-    device: Annotated[str, Option(hidden=True)] = "cpu"
-    smoke: Annotated[bool, Option("--smoke", help="The same path on little data, in under a minute.")] = False
-    fresh: Annotated[bool, Option("--fresh", help="Measure again what is stored already.")] = False
-    dry_run: Annotated[bool, Option("--dry-run", help="List the points and the time they take; do nothing.")] = False
     vary: Annotated[list[str] | None, Option(help="n_nodes or n_instances; one after the other unless named.")] = None
     repeats: Annotated[int, Option(min=1, help="How often the test set of a point is explained.")] = 5
 
 
 @dataclass(frozen=True, kw_only=True)
+class ConvergenceOptions(RunOptions):
+    """Training curves are kept of replicate 0, whose folds are the seeds."""
+
+    unused = ("seeds",)
+
+
+@dataclass(frozen=True, kw_only=True)
 class TraceOptions(RunOptions):
-    """What traces understand besides: how many candidates are drawn per graph. One cell is traced at a time."""
+    """What traces understand besides: how many candidates are drawn per graph, of replicate 0."""
+
+    unused = ("seeds",)
 
     methods: Annotated[
         list[str] | None,
@@ -150,7 +154,4 @@ class TraceOptions(RunOptions):
         list[str] | None, Option("--datasets", "--data", help="Data sets.", show_default="tree-cycles,asd")
     ] = None
     folds: Annotated[list[str] | None, Option(help="Folds, 0 unless others are named.")] = None
-    seeds: Annotated[list[str] | None, Option(hidden=True)] = None
-    jobs: Annotated[int, Option("--jobs", "-j", hidden=True)] = 1
-    dask: Annotated[str, Option(hidden=True)] = ""
     candidates: Annotated[int, Option(min=1, help="Candidates per graph; the first one is Table 1's.")] = 10

@@ -194,7 +194,7 @@ def test_table1_computes_renders_and_goes_on_from_what_is_stored(
     assert cli.main(line) == 0
     assert "done;" not in capsys.readouterr().err, "nothing was left to compute"
     assert cli.main([*line, "--dry-run"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "4 cells: 4 stored, 0 to compute."
+    assert capsys.readouterr().out.splitlines()[0] == "4 cells: 4 stored, 0 to compute."
 
 
 def test_without_its_data_a_table_says_so_and_ends_with_2(tmp_path: Path, capfd: pytest.CaptureFixture[str]):

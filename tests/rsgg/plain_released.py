@@ -1,7 +1,7 @@
 """The released RSGG-CE written plainly: one graph at a time, PyG layers, NetworkX features and oracle.
 
-Independent of `rsgg.rsgg_ce.released` (it shares no code with it, only the initial weights and noise that a test hands to
-both), so it checks the batched implementation and is what `benchmarks/speed.py` measures its speed against.
+Independent of `rsgg.rsgg_ce.released` (it shares no code with it, only the initial weights and noise that a test hands
+to both), so it checks the batched implementation and is what `benchmarks/speed.py` measures its speed against.
 """
 
 from __future__ import annotations

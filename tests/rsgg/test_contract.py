@@ -42,7 +42,7 @@ def explainer_classes() -> list[type[Explainer]]:
 
 
 EXPLAINERS: dict[str, Callable[[], type[Explainer] | Explainer]] = {
-    f"{cls.__module__.removeprefix('rsgg.baselines.')}.{cls.__name__}": (lambda cls=cls: cls)
+    f"{cls.__module__.removeprefix('rsgg.baselines.')}.{cls.__name__}": (lambda cls=cls: cls)  # type: ignore[misc]
     for cls in explainer_classes()
 }
 EXPLAINERS |= {
@@ -194,7 +194,7 @@ def test_what_is_no_explainer_is_refused() -> None:
     with pytest.raises(ContractViolation, match="int is no explainer"):
         check_explainer(3)  # type: ignore[arg-type]
     with pytest.raises(ContractViolation, match="Graph is no explainer"):
-        check_explainer(Graph)  # type: ignore[type-var]
+        check_explainer(Graph)  # type: ignore[arg-type]
 
 
 # -- one broken method per promise -----------------------------------------------------------------------
@@ -203,7 +203,7 @@ def test_what_is_no_explainer_is_refused() -> None:
 @dataclass(kw_only=True)
 class WorksInItsConstructor(Newcomer):
     def __post_init__(self) -> None:
-        self.cache = {}
+        self.cache = {}  # type: ignore[var-annotated]
 
 
 @dataclass(kw_only=True)
@@ -248,7 +248,7 @@ class NamesItsStateWrongly(Newcomer):
 @dataclass(kw_only=True)
 class FitsNothing(Newcomer):
     def fit(self, *arguments, **options) -> "FitsNothing":
-        return super().fit(*arguments, **options) and None
+        return super().fit(*arguments, **options) and None  # type: ignore[return-value]
 
 
 @dataclass(kw_only=True)
@@ -428,7 +428,7 @@ class ForgetsItsState(Newcomer):
 
 @dataclass(kw_only=True)
 class HidesABrokenOracle(Newcomer):
-    def explain(self, graphs: GraphBatch, oracle: Oracle, **options) -> list[Counterfactual]:
+    def explain(self, graphs: GraphBatch, oracle: Oracle, **options) -> list[Counterfactual]:  # type: ignore[override]
         try:
             return super().explain(graphs, oracle, **options)
         except RSGGError:
@@ -515,7 +515,7 @@ def test_check_explainer_runs_all_checks() -> None:
 
 
 def test_every_check_has_caught_somebody() -> None:
-    caught = {case[1] for case in test_broken_methods_are_caught.pytestmark[0].args[1]}
+    caught = {case[1] for case in test_broken_methods_are_caught.pytestmark[0].args[1]}  # type: ignore[attr-defined]
     assert caught == set(CHECKS)
 
 

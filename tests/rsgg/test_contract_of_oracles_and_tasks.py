@@ -146,7 +146,7 @@ class Edges(Oracle):
 
     def optimal_counterfactual(self, graphs: GraphBatch, classes: Tensor) -> Tensor | None:
         closest = graphs.adjacency.clone()
-        for i, count in enumerate(self.optimal_ged(graphs).long().tolist()):
+        for i, count in enumerate(self.optimal_ged(graphs).long().tolist()):  # type: ignore[union-attr]
             pairs = (graphs.pair_mask[i] & (graphs.adjacency[i] == classes[i])).nonzero()[:count]
             for u, v in pairs.tolist():
                 closest[i, u, v] = closest[i, v, u] = 1 - closest[i, u, v]
@@ -277,7 +277,7 @@ class Pessimist(Edges):
     """Consistent with itself, but a longer way than needed: removes or adds one edge too many."""
 
     def optimal_ged(self, graphs: GraphBatch) -> Tensor | None:
-        return super().optimal_ged(graphs) + 1
+        return super().optimal_ged(graphs) + 1  # type: ignore[operator, return-value]
 
 
 class NothingIsPossible(Edges):
@@ -295,7 +295,7 @@ class GoesTheOtherWay(Edges):
 
 class ForgetsADirection(Edges):
     def optimal_counterfactual(self, graphs: GraphBatch, classes: Tensor) -> Tensor | None:
-        return torch.triu(super().optimal_counterfactual(graphs, classes))
+        return torch.triu(super().optimal_counterfactual(graphs, classes))  # type: ignore[arg-type]
 
 
 class HidesItsOptimum(Edges):
@@ -437,7 +437,7 @@ class Drifting:
 class Folded(Dataset):
     """A data set with folds of its own."""
 
-    def folds(self, k: int = 10, seed: int = 0) -> list:
+    def folds(self, k: int = 10, seed: int = 0) -> list:  # type: ignore[type-arg]
         folds = super().folds(k, seed)
         return [replace(fold, test=folds[0].test) for fold in folds]
 

@@ -18,7 +18,7 @@ SQUARE = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
 
 
 def changed(u: int, v: int, value: float, kind: type = float) -> np.ndarray:
-    matrix = SQUARE.astype(kind)
+    matrix = SQUARE.astype(kind)  # type: ignore[var-annotated]
     matrix[u, v] = value
     return matrix
 
@@ -83,7 +83,7 @@ def test_sizes_and_edges() -> None:
     assert (graph.n_nodes, graph.n_edges, graph.size, graph.edges()) == (3, 2, 5, [(0, 1), (1, 2)])
     released = Graph.unchecked(np.array([[1, 2], [2, 0]], dtype=np.uint8))
     assert (released.n_edges, released.edges()) == (1, [(0, 0), (0, 1)])
-    assert Graph(SQUARE, [1, 2, 3]).features.shape == (3, 1)
+    assert Graph(SQUARE, [1, 2, 3]).features.shape == (3, 1)  # type: ignore[arg-type, union-attr]
 
 
 # -- other libraries -------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def test_networkx_node_order_is_kept() -> None:
 )
 def test_foreign_graphs_that_cannot_be_explained(graph: object, sentence: str) -> None:
     with pytest.raises(GraphError, match=sentence):
-        GraphBatch.of([graph])  # type: ignore[list-item]
+        GraphBatch.of([graph])
 
 
 def test_networkx_features_are_read_from_every_node() -> None:
@@ -220,11 +220,11 @@ def test_graphs_that_do_not_go_together(graphs: list[Graph], sentence: str) -> N
         ((torch.zeros(2, 3, 3), torch.ones(2), None, ("a",)), "2 graphs has 1 names"),
     ],
 )
-def test_batches_whose_parts_do_not_fit_are_refused(parts: tuple, sentence: str) -> None:
+def test_batches_whose_parts_do_not_fit_are_refused(parts: tuple, sentence: str) -> None:  # type: ignore[type-arg]
     with pytest.raises(GraphError, match=sentence):
         GraphBatch(*parts)
     with pytest.raises(GraphError, match="A int is no list of graphs"):
-        GraphBatch.of(3)  # type: ignore[arg-type]
+        GraphBatch.of(3)
 
 
 def test_relabelling_is_networkx_relabelling() -> None:

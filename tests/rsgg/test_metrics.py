@@ -94,7 +94,7 @@ def test_distance_between_candidates_is_the_ged_between_their_graphs(pair, data)
     other = data.draw(adjacency(n=len(before), loops=True))
     n = len(before)
     edits = [[u * n + v for u, v in result(before, after).edits] for after in (one, other)]
-    assert metrics.edits_distance(*edits, n) == ged(one, other)
+    assert metrics.edits_distance(*edits, n) == ged(one, other)  # type: ignore[arg-type, call-arg]
 
 
 def test_validity_diversity_and_consensus_by_hand():

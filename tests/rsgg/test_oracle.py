@@ -199,7 +199,7 @@ def test_an_oracle_without_relaxation_says_so_before_and_when_it_is_asked() -> N
             OracleError, match=r"'pyg' has no differentiable relaxation; make it with edge_weights=True"
         ):
             oracle.relaxed(torch.zeros(1, 3, 3))
-    for oracle in (TreeCyclesOracle(), ASDOracle(), PyGOracle(SmallGCN(), 3, edge_weights=True)):
+    for oracle in (TreeCyclesOracle(), ASDOracle(), PyGOracle(SmallGCN(), 3, edge_weights=True)):  # type: ignore[assignment]
         assert oracle.why_not_differentiable() == CountingOracle(oracle).why_not_differentiable() == ""
 
 
@@ -211,18 +211,18 @@ class OneLogit(nn.Module):
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: PyGOracle(SmallGCN), "given the class SmallGCN; give it a torch.nn.Module"),
-        (lambda: PyGOracle("model.pt"), "given a str"),
+        (lambda: PyGOracle(SmallGCN), "given the class SmallGCN; give it a torch.nn.Module"),  # type: ignore[arg-type]
+        (lambda: PyGOracle("model.pt"), "given a str"),  # type: ignore[arg-type]
         (lambda: PyGOracle(SmallGCN(), 1), "n_classes=1 cannot be explained"),
-        (lambda: PyGOracle(SmallGCN(), "3"), "n_classes='3'"),
+        (lambda: PyGOracle(SmallGCN(), "3"), "n_classes='3'"),  # type: ignore[arg-type]
         (lambda: PyGOracle(SmallGCN(), True), "n_classes=True"),
         (lambda: PyGOracle(SmallGCN(classes=3)).predict(featured()), r"row of 2 logits .* it returned shape \(12, 3\)"),
         (lambda: PyGOracle(OneLogit()).predict(featured()), r"it returned shape \(12, 1\)"),
         (lambda: PyGOracle(SmallGCN(), 3).predict(GraphBatch.of(tree(5))), "with node features of width 1"),
         (lambda: PyGOracle(OneLogit(), edge_weights=True).predict(featured()), r"batch, edge_weight=…\)"),
-        (lambda: CountingOracle(TreeCyclesOracle), r"class \(TreeCyclesOracle\) is not an oracle"),
+        (lambda: CountingOracle(TreeCyclesOracle), r"class \(TreeCyclesOracle\) is not an oracle"),  # type: ignore[arg-type]
         (lambda: CountingOracle(TreeCyclesOracle(), -1), "budget is -1"),
-        (lambda: CountingOracle(TreeCyclesOracle(), 1.5), "budget is 1.5"),
+        (lambda: CountingOracle(TreeCyclesOracle(), 1.5), "budget is 1.5"),  # type: ignore[arg-type]
         (lambda: CountingOracle(TreeCyclesOracle(), seconds=0), "time limit is 0; it must be more than zero"),
         (lambda: CountingOracle(TreeCyclesOracle(), seconds=float("nan")), "time limit is nan"),
         (lambda: CountingOracle(OneClass()), "'one class' has n_classes = 1"),

@@ -92,10 +92,10 @@ def test_an_oracle_is_prepared_with_the_data_and_an_unknown_optimum_is_none() ->
     ("make", "sentence"),
     [
         (lambda: replace(TASK, name=""), "has the name ''"),
-        (lambda: replace(TASK, oracle=TreeCyclesOracle), "give an oracle, as rsgg.TreeCyclesOracle"),
+        (lambda: replace(TASK, oracle=TreeCyclesOracle), "give an oracle, as rsgg.TreeCyclesOracle"),  # type: ignore[arg-type]
         (lambda: replace(TASK, oracle=CountingOracle(TreeCyclesOracle())), "counts nothing itself"),
-        (lambda: replace(TASK, dataset=TreeCycles), "as rsgg.TreeCycles"),
-        (lambda: replace(TASK, dataset=[nx.path_graph(3)]), "give an object with a name, parameters"),
+        (lambda: replace(TASK, dataset=TreeCycles), "as rsgg.TreeCycles"),  # type: ignore[arg-type]
+        (lambda: replace(TASK, dataset=[nx.path_graph(3)]), "give an object with a name, parameters"),  # type: ignore[arg-type]
         (lambda: replace(TASK, class_names=("tree", "cycle", "other")), "names 3 classes and its oracle has 2"),
     ],
 )
