@@ -25,8 +25,8 @@ find_python() {
     return 2
 }
 
-# What a complete environment was made from.
-wanted() { cat "$root/requirements.lock" "$root/pyproject.toml" | cksum; printf '%s\n' "$root"; }
+# What a complete environment was made from: the pinned versions, and what pyproject.toml says before its tools' sections.
+wanted() { { cat "$root/requirements.lock"; sed '/^\[tool\.ruff\]/q' "$root/pyproject.toml"; } | cksum; printf '%s\n' "$root"; }
 
 complete() { [[ -x "$venv/bin/python" && -f "$ready" && "$(<"$ready")" == "$1" ]]; }
 

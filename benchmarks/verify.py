@@ -33,6 +33,8 @@ from rsgg.errors import DataError, RSGGError
 from rsgg.seeds import numpy_rng
 from rsgg.task import Problem
 
+KEPT_APART = ("hpo", "runtime", "traces")  # folders of a folder of results that hold cells of their own
+
 
 @dataclass
 class Findings:
@@ -59,7 +61,8 @@ def verify(
 ) -> Findings:
     """Check all files of these folders, derive `derive` cells again and compute `sample` cells of each again."""
     findings = Findings(say)
-    for folder in folders:
+    kept_apart = [folder / name for folder in folders for name in KEPT_APART if (folder / name / "cells").is_dir()]
+    for folder in (*folders, *kept_apart):
         whole = _check_cells(folder, findings)
         _check_manifest(folder, findings)
         chosen = [whole[i] for i in numpy_rng("verify", seed, len(whole)).permutation(len(whole))]

@@ -35,6 +35,7 @@ class Artefacts:
         self.folder, self.made_by = folder, made_by
         self.written: dict[str, str] = {}  # name: sha256
         self.experiment: dict[str, Any] = {}
+        self.keep_gone = True
 
     def __enter__(self) -> Self:
         return self
@@ -62,6 +63,10 @@ class Artefacts:
         self.written[name] = sha256_of(path)
         return path
 
+    def forget_what_is_gone(self) -> None:
+        """Drop the entries of files that are not there any more."""
+        self.keep_gone = False
+
     def about(self, **entry: Any) -> None:
         """What the manifest says of the experiment: its cells, seeds, duration, commits, what is missing."""
         self.experiment |= entry
@@ -72,6 +77,8 @@ class Artefacts:
         for name, sha256 in self.written.items():
             if files.get(name, {}).get("sha256") != sha256:
                 files[name] = {"sha256": sha256, **origin}
+        if not self.keep_gone:
+            files = {name: entry for name, entry in files.items() if (self.folder / name).is_file()}
         experiments = manifest.get("experiments", {})
         if self.experiment:
             experiments[self.made_by] = self.experiment

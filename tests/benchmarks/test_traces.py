@@ -192,7 +192,7 @@ def test_the_command_goes_on_where_it_stopped(
     ("arguments", "sentence"),
     [
         (["--methods", "cf2"], "CF² does not sample along a partial order, so there is nothing to trace"),
-        (["--seeds", "1"], "Traces are those of replicate 0; leave --seeds out."),
+        (["--seeds", "1"], "No such option: --seeds"),
         (["--folds", "10"], "There is no fold 10; the folds are 0 to 9."),
         (["--candidates", "0"], "greater than or equal to 1"),
     ],

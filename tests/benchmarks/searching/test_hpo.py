@@ -487,7 +487,7 @@ BAD = {
     "hpo --method cf2 --protocol nestd": "There is no protocol 'nestd'; choose nested or paper.",
     "hpo --method cf2 --inner 2": "Of 2 inner folds 3 cannot be used",
     "hpo --method cf2 --folds 10": "There is no fold 10; the folds are 0 to 9.",
-    "hpo --method cf2 --seeds 1": "A search runs on replicate 0; leave --seeds out.",
+    "hpo --method cf2 --seeds 1": "No such option: --seeds",
     "hpo --method cf2 --trials 0": "greater than or equal to 1",
     "hpo --method cf2 --storage nonsense": "The storage 'nonsense' cannot be opened",
     "hpo --method cf2 --storage sqlite:////dev/null/x.db": "The storage sqlite:////dev/null/x.db cannot be opened",
