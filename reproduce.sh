@@ -26,7 +26,14 @@ find_python() {
 }
 
 # What a complete environment was made from: the pinned versions, and what pyproject.toml says before its tools' sections.
-wanted() { { cat "$root/requirements.lock"; sed '/^\[tool\.ruff\]/q' "$root/pyproject.toml"; } | cksum; printf '%s\n' "$root"; }
+wanted() {
+    local line
+    {
+        cat "$root/requirements.lock"
+        while IFS= read -r line && [[ "$line" != "[tool.ruff]" ]]; do printf '%s\n' "$line"; done <"$root/pyproject.toml"
+    } | cksum
+    printf '%s\n' "$root"
+}
 
 complete() { [[ -x "$venv/bin/python" && -f "$ready" && "$(<"$ready")" == "$1" ]]; }
 

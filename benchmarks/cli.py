@@ -132,7 +132,12 @@ def test() -> None:
     if environment.get("RSGG_DATA_DIR"):
         environment["RSGG_DATA_DIR"] = str(Path(environment["RSGG_DATA_DIR"]).resolve())
     workers = str(available_cores())
-    checks = (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy",), ("pytest", "-q", "-n", workers))
+    checks = (
+        ("ruff", "check", "."),
+        ("ruff", "format", "--check", "."),
+        ("mypy",),
+        ("pytest", "-q", "-n", workers, "--dist", "worksteal"),
+    )
     failed = []
     for check in checks:
         print(f"== {' '.join(check)}", flush=True)

@@ -70,8 +70,8 @@ def test_first_use_makes_the_environment_and_later_ones_use_it(copy: Copy) -> No
 @pytest.mark.parametrize("change", ["requirements.lock", "pyproject.toml"])
 def test_other_versions_make_it_anew(copy: Copy, change: str) -> None:
     copy.run("setup")
-    with (copy.root / change).open("a") as file:
-        file.write("# another version\n")
+    path = copy.root / change
+    path.write_text(f"# another version\n{path.read_text()}")
     assert "it is made anew" in copy.run("setup").stderr and copy.made_environment
     copy.run("setup")
     assert not copy.made_environment

@@ -131,7 +131,7 @@ def show(name: str, folder: Path, *, everything: bool = False) -> None:
     console, built = terminal(), sheets(name, results, everything=everything)
     with console.capture() as captured:
         console.print(OnScreen(_in(TERMINAL, built)))
-        console.print(f"From {', '.join(results.sources)}.", style="dim")
+        console.print(f"From {', '.join(results.sources)}.", style="dim", soft_wrap=True)
     text = captured.get()
     if console.is_terminal and text.count("\n") >= console.height:
         os.environ.setdefault("LESS", "RFX")  # with colours; what was read stays on the screen

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-import networkx as nx
 import numpy as np
 import torch
 
@@ -138,8 +137,29 @@ def _random_tree(n: int, rng: np.random.Generator) -> np.ndarray:
     """Edges [n - 1, 2] of a uniformly random labelled tree: Prüfer sequences and labelled trees are one to one."""
     if n == 1:
         return np.empty((0, 2), dtype=np.int64)
-    tree = nx.from_prufer_sequence(rng.integers(n, size=n - 2).tolist())
-    return np.array(tree.edges)
+    return np.array(_tree_of(rng.integers(n, size=n - 2).tolist()))
+
+
+def _tree_of(sequence: list[int]) -> list[tuple[int, int]]:
+    """The edges of the tree with this Prüfer sequence, in time linear in the number of nodes.
+
+    The smallest leaf is joined to the next number of the sequence and taken away, again and again; the node that this
+    turns into a leaf is the next one if it is smaller than all leaves before it.
+    """
+    n = len(sequence) + 2
+    degree = [1] * n
+    for node in sequence:
+        degree[node] += 1
+    leaf = smallest = degree.index(1)
+    edges = []
+    for node in sequence:
+        edges.append((leaf, node))
+        degree[node] -= 1
+        if degree[node] == 1 and node < smallest:
+            leaf = node
+        else:
+            leaf = smallest = degree.index(1, smallest + 1)
+    return [*edges, (leaf, n - 1)]
 
 
 def _attached_cycle(start: int, size: int, rng: np.random.Generator) -> np.ndarray:

@@ -185,7 +185,7 @@ def test_the_command_goes_on_where_it_stopped(
     assert cli.main(line) == 0 and (tmp_path / "traces.parquet").read_bytes() == before
     capsys.readouterr()
     assert cli.main([*line, "--dry-run"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "1 cells: 1 stored, 0 to compute."
+    assert capsys.readouterr().out.splitlines()[0] == "1 cells: 1 stored, 0 to compute."
 
 
 @pytest.mark.parametrize(

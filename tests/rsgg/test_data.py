@@ -24,7 +24,7 @@ from scipy.stats import chisquare
 from rsgg import encodings
 from rsgg.data import ASD, Dataset, TrainingGraphs, TreeCycles
 from rsgg.data import asd as asd_module
-from rsgg.data.tree_cycles import Order
+from rsgg.data.tree_cycles import Order, _tree_of
 from rsgg.errors import DataError, UsageError
 from rsgg.graph import GraphBatch
 from rsgg.oracles import ASDOracle, TreeCyclesOracle
@@ -494,3 +494,12 @@ def test_checksums_are_those_of_101_different_files() -> None:
     assert len(known) == len(set(known.values())) == 101
     assert [file.split("/")[0] for file in known] == ["td"] * 52 + ["asd"] * 49
     assert all(len(sha256) == 64 for sha256 in known.values())
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 9, 28])
+def test_trees_are_decoded_as_networkx_decodes_them(n: int) -> None:
+    rng = np.random.default_rng(n)
+    for _ in range(200):
+        sequence = rng.integers(n, size=n - 2).tolist()
+        expected = {frozenset(edge) for edge in nx.from_prufer_sequence(sequence).edges}
+        assert {frozenset(edge) for edge in _tree_of(sequence)} == expected
