@@ -1,9 +1,9 @@
 """The rules of the verdicts on printed numbers and of the marks in tables: all of them, and nothing else.
 
 They lie here, below stored results, judgements and figures, because all three follow them. A rule is changed in a
-commit of its own that gives the reason, before any table is rendered with it. What the rules below give for the
-committed results was not looked up when they were written, but the results themselves, and verdicts on them by earlier
-rules, were known.
+commit of its own that gives the reason, before any table is rendered with it. The rules on kinds, on what can fail, on
+runtimes and on marks were not written blindly: the committed results, and how many cells of each kind agree, were known
+by then. They make verdicts stricter than the earlier rules did, never milder.
 
 A printed number is compared with the 95 % prediction interval of the released row, which says where a further ten-fold
 mean would fall (`rsgg.statistics.prediction_interval`):
