@@ -35,7 +35,8 @@ class Method:
     """A row of the tables.
 
     Args:
-        name, variant: how files call it; variants are faithful, released, beyond, search, control, and own (a user's).
+        name, variant: how files call it; variants are literal, faithful, released, beyond, search, control, and own (a
+            user's).
         explainer: the class, as "module:Class".
         label: its one public name.
         colour, marker: how figures draw it.
@@ -183,6 +184,7 @@ NOT_ASD = ("tree-cycles", "tree-cycles-relabelled", "tree-cycles-32")
 MEMORY = "on ASD it builds 6670 actions of 13457 inputs per step, so the × of the paper is memory, not convergence"
 
 RSGG, RELEASED_RSGG = "rsgg.rsgg_ce:RSGGCE", "rsgg.rsgg_ce:ReleasedRSGGCE"
+LITERAL_RSGG = "rsgg.rsgg_ce.literal:LiteralRSGGCE"
 CONTROLS, SEARCH = "rsgg.baselines.controls", "rsgg.baselines.search"
 UNTRAINED, UNIFORM = {"generator": "untrained"}, {"generator": "uniform"}
 
@@ -191,6 +193,7 @@ METHODS: list[Method] = [
         "rsgg-ce", "faithful", RSGG, "RSGG-CE", BLUE, on={"asd": RSGG_ON_ASD, ABLATION: RSGG_ON_ABLATION},
         revision=2, seconds_per_fold=60,
     ),
+    Method("rsgg-ce", "literal", LITERAL_RSGG, "RSGG-CE, to the letter", BLUE, "^", seconds_per_fold=20),
     Method(
         "rsgg-ce", "beyond", RSGG, "RSGG-CE, λ > 0", BLUE, "D", PRICE_PER_EDIT, PRICE_ON_ASD,
         revision=2, seconds_per_fold=60,
