@@ -9,10 +9,9 @@ from typing import Any
 
 import pandas as pd
 
+from benchmarks.registry.rules import ROUNDING
 from benchmarks.results.files import PAPER
 from rsgg.statistics import Bounds
-
-ROUNDING = 0.5  # units of the last printed digit
 
 PRINTED_ON = {"tree-cycles-32": ("tree-cycles", ("meg",))}
 """A printed row that comes from other data than its table says, and under which name those data are measured here."""

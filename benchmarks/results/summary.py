@@ -17,6 +17,7 @@ import pandas as pd
 from benchmarks.registry import methods
 from benchmarks.registry.methods import Method
 from benchmarks.registry.metrics import METRICS, per_instance
+from benchmarks.registry.rules import COMPARED_VARIANTS, LEVEL, MIN_FOLDS, MIN_REPLICATES
 from benchmarks.results.cell import FOLDS, Cell
 from benchmarks.results.paper import printed, training_share
 from rsgg.statistics import (
@@ -37,11 +38,6 @@ ROW = ["dataset", "method", "variant"]
 COLUMNS = (
     *ROW, "metric", "mean", "ci_low", "ci_high", "pi_low", "pi_high", "judged", "basis", "n", "folds", "replicates",
 )  # fmt: skip
-LEVEL = 0.95
-MIN_FOLDS = 5  # with fewer, there is no prediction interval, and intervals are bootstrapped over instances
-MIN_REPLICATES = (
-    3  # of ten folds each; with fewer, t quantiles are so large that the interval would hold almost anything
-)
 
 
 def accounted(ledger: pd.DataFrame) -> pd.DataFrame:
@@ -91,7 +87,7 @@ def _estimates(
     mean, interval = float(folds.mean()), _interval(metric, first)
     judged, (predicted, basis) = mean, _predicted(folds.to_numpy(), replicates.to_numpy())
     paper = printed(row[0], row[1], metric)
-    if paper is not None and paper.folds < len(folds) and row[2] in ("released", "faithful"):
+    if paper is not None and paper.folds < len(folds) and row[2] in COMPARED_VARIANTS:
         fewer = folds.iloc[: paper.folds].to_numpy()
         judged, basis = float(fewer.mean()), f"the first {paper.folds} fold means"
         predicted = prediction_interval_from_folds(fewer, further_folds=paper.folds, level=LEVEL)
