@@ -1,35 +1,39 @@
-"""Is a printed number reproduced? The tolerances, declared here before anything is compared, and the words for it.
+"""Is a printed number reproduced, and what is that worth? The rules, and the words for it: `benchmarks.registry.rules`.
 
-For each cell of Table 1 that the paper prints and we measured:
-
-- `reproduced`: the printed value, give or take half a unit of its last digit, lies inside our 95 % prediction interval
-  for a 10-fold mean (`rsgg.statistics.prediction_interval`): it could have been one more of our replicates.
-- `order holds`: it lies outside, but with our value in its place the method keeps its rank among the printed methods.
-- `differs`: neither.
-
-Runtimes are never judged by an interval, since the hardware is another one; for them only the order can hold. A run of
-fewer than `MIN_FOLDS` folds (a smoke run, say) is not judged at all: its interval would be so wide that it holds almost
-anything, and "reproduced" would mean nothing. Each verdict comes with its reason in words, made from the numbers.
+A run of fewer than `MIN_FOLDS` folds (a smoke run, say) is not judged at all: its interval would be so wide that it
+holds almost anything, and "reproduced" would mean nothing. Each verdict comes with its reason in words, made from the
+numbers.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
+from benchmarks.registry import methods
 from benchmarks.registry.metrics import METRICS
+from benchmarks.registry.rules import (
+    CAN_FAIL,
+    CANNOT_FAIL,
+    COMPARED_VARIANTS,
+    DIFFERS,
+    MACHINE_DEPENDENT,
+    MIN_FOLDS,
+    NOT_COMPARABLE,
+    ONE_WAY,
+    ORDER_HOLDS,
+    REPRODUCED,
+    WHY_NOT_COMPARABLE,
+)
+from benchmarks.results.files import PAPER
 from benchmarks.results.paper import Printed, measured_on, paper_table, printed, printed_methods
-from benchmarks.results.summary import MIN_FOLDS, ROW
+from benchmarks.results.summary import ROW
 from rsgg.statistics import Bounds
-
-REPRODUCED, ORDER_HOLDS, DIFFERS = "reproduced", "order holds", "differs"
-
-MACHINE_DEPENDENT = frozenset({"runtime"})
-COMPARED_VARIANTS = frozenset({"released", "faithful"})  # what the paper's rows are about; other variants are not in it
 
 COLUMNS = (
     *ROW, "metric", "paper", "mean", "ci_low", "ci_high", "verdict", "reason",
@@ -37,26 +41,41 @@ COLUMNS = (
 )  # fmt: skip
 VERDICT_COLUMNS = (
     "dataset", "method", "metric", "printed", "place", "measured_on", "mean", "pi_low", "pi_high",
-    "verdict", "reason", "explanation",
+    "verdict", "reason", "explanation", "kind", "can_fail", "why",
 )  # fmt: skip
 
 _SLACK = 1e-9  # floating point only
 ANY = "*"
 
 
+# -- What is said about cells by hand ----------------------------------------------------------------------
+
+
 @cache
-def explanations() -> tuple[tuple[tuple[str, ...], str], ...]:
-    """Why printed cells are what they are, in words."""
-    table = pd.read_csv(Path(__file__).with_name("explanations.csv"), dtype=str, keep_default_na=False)
-    return tuple(((line.dataset, line.method, line.metric), line.explanation) for line in table.itertuples())
+def _patterns(path: Path, column: str) -> tuple[tuple[tuple[str, ...], str], ...]:
+    """The lines of a file as (data set, method, metric) and what a column says about such cells."""
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    return tuple(((line["dataset"], line["method"], line["metric"]), line[column]) for line in table.to_dict("records"))
+
+
+def _first_that_fits(path: Path, column: str, cell: tuple[str, str, str]) -> str:
+    for pattern, words in _patterns(path, column):
+        if all(part in (ANY, name) for part, name in zip(pattern, cell, strict=True)):
+            return words
+    return ""
 
 
 def explanation(dataset: str, method: str, metric: str) -> str:
-    """Why this printed cell is what it is: the first entry that fits."""
-    for pattern, words in explanations():
-        if all(part in (ANY, name) for part, name in zip(pattern, (dataset, method, metric), strict=True)):
-            return words
-    return ""
+    """Why this printed cell is what it is."""
+    return _first_that_fits(Path(__file__).with_name("explanations.csv"), "explanation", (dataset, method, metric))
+
+
+def kind(dataset: str, method: str, metric: str) -> str:
+    """Where this printed cell comes from, one of `benchmarks.registry.rules.KINDS`; by the data set of its table."""
+    return _first_that_fits(PAPER / "kinds.csv", "kind", (dataset, method, metric))
+
+
+# -- One printed cell --------------------------------------------------------------------------------------
 
 
 class Measured(NamedTuple):
@@ -68,10 +87,17 @@ class Measured(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """Reproduced, order holds or differs, or empty where there is nothing to compare; and why."""
+    """Reproduced, order holds, differs or not comparable, or empty where there is nothing to compare; and why."""
 
     verdict: str
     reason: str
+
+
+class Worth(NamedTuple):
+    """Could agreement with a printed cell have failed: "yes", "no", or empty where nothing was measured; and why."""
+
+    can_fail: str
+    why: str
 
 
 def rank(values: dict[str, float], method: str, *, higher_is_better: bool) -> int:
@@ -88,21 +114,26 @@ def judge(dataset: str, method: str, metric: str, measured: Measured) -> Verdict
     if math.isnan(measured.predicted.low):
         return Verdict("", f"not judged: {measured.basis}, and at least {MIN_FOLDS} folds are needed")
     if metric in MACHINE_DEPENDENT:
-        finding = f"another machine ({measured.mean:.3g} s here, {paper.text} s printed), so no interval is applied"
-    else:
-        inside, finding = _against_interval(paper, measured)
-        if inside:
-            return Verdict(REPRODUCED, finding)
+        seconds = f"{measured.mean:.3g} s here, {paper.text} s printed"
+        return Verdict(NOT_COMPARABLE, f"{WHY_NOT_COMPARABLE} ({seconds})")
+    inside, finding = _against_interval(paper, measured)
+    if inside:
+        return Verdict(REPRODUCED, finding)
     holds, order = _against_order(dataset, method, metric, paper, measured.mean)
     return Verdict(ORDER_HOLDS if holds else DIFFERS, f"{finding}; {order}")
+
+
+def _holds(interval: Bounds, paper: Printed) -> bool:
+    """Does the interval hold anything that would be printed like this?"""
+    slack = _SLACK * max(1.0, abs(paper.value))
+    return paper.range.high >= interval.low - slack and paper.range.low <= interval.high + slack
 
 
 def _against_interval(paper: Printed, measured: Measured) -> tuple[bool, str]:
     low, high = measured.predicted
     d = paper.decimals
     interval = f"our 95 % prediction interval [{low:.{d}f}, {high:.{d}f}] ({measured.basis})"
-    slack = _SLACK * max(1.0, abs(paper.value))
-    if paper.range.high >= low - slack and paper.range.low <= high + slack:
+    if _holds(measured.predicted, paper):
         return True, f"the printed {paper.text} lies inside {interval}"
     distance, side = (low - paper.value, "below") if paper.value < low else (paper.value - high, "above")
     relative = f" ({100 * distance / abs(paper.value):.1f} %)" if paper.value else ""
@@ -118,6 +149,29 @@ def _against_order(dataset: str, method: str, metric: str, paper: Printed, mean:
     if before == after:
         return True, f"{place} keeps rank {before} of {len(values)}"
     return False, f"{place} moves from rank {before} to rank {after} of {len(values)}"
+
+
+def worth(dataset: str, method: str, metric: str, predicted: Bounds, prior: float | None = None) -> Worth:
+    """Could agreement with this printed cell have failed?
+
+    `dataset` is the one of the printed table, `predicted` our prediction interval. `prior` is given for the Correctness
+    of a method that moves every graph one way: the share of the class that it leaves.
+    """
+    if metric in MACHINE_DEPENDENT:
+        return Worth(CANNOT_FAIL, f"not judged: {WHY_NOT_COMPARABLE}")
+    if math.isnan(predicted.low):
+        return Worth("", "")
+    rivals = {name: printed(dataset, name, metric) for name in printed_methods(dataset, metric) if name != method}
+    held = [(name, paper.text) for name, paper in rivals.items() if paper is not None and _holds(predicted, paper)]
+    reasons = []
+    if held:
+        listed = ", ".join(f"{text} ({methods.label(name)})" for name, text in held)
+        reasons.append(f"our interval also holds what is printed for {len(held)} of {len(rivals)} rivals: {listed}")
+    if prior is not None and predicted.low - _SLACK <= prior <= predicted.high + _SLACK:
+        reasons.append(f"every graph is moved one way, and our interval holds the share of a class, {prior:.3f}")
+    if reasons:
+        return Worth(CANNOT_FAIL, "; ".join(reasons))
+    return Worth(CAN_FAIL, f"our interval excludes what is printed for all {len(rivals)} rivals")
 
 
 # -- Whole tables ----------------------------------------------------------------------------------------
@@ -139,11 +193,12 @@ def judged(summary: pd.DataFrame) -> pd.DataFrame:
 
 
 def per_printed_cell(table: pd.DataFrame) -> pd.DataFrame:
-    """The verdict on every number that Table 1 prints, from the released variants: `VERDICT_COLUMNS`.
+    """The verdict on every number that Table 1 prints, and what it is worth, from the released variants.
 
     A row that comes from other data than its table says is judged on those. What was not measured has no verdict.
+    Returns `VERDICT_COLUMNS`.
     """
-    released = table[table["variant"] == "released"].set_index(["dataset", "method", "metric"])
+    released = table[table["variant"] == "released"].set_index(["dataset", "method", "metric"]).sort_index()
     lines = []
     for (dataset, method, metric), cell in paper_table().iterrows():
         if not cell["value"]:
@@ -154,5 +209,21 @@ def per_printed_cell(table: pd.DataFrame) -> pd.DataFrame:
         if (where, method, metric) in released.index:
             ours = released.loc[(where, method, metric)]
             line |= {name: ours[name] for name in ("pi_low", "pi_high", "verdict", "reason")} | {"mean": ours["judged"]}
-        lines.append({**line, "explanation": explanation(where, str(method), str(metric))})
+            prior = _class_prior(released.loc[(where, method)].to_dict("index")) if metric == "correctness" else None
+            line |= worth(dataset, method, metric, Bounds(ours["pi_low"], ours["pi_high"]), prior)._asdict()
+        line |= {"kind": kind(dataset, method, metric), "explanation": explanation(where, method, metric)}
+        lines.append(line)
     return pd.DataFrame(lines, columns=list(VERDICT_COLUMNS))
+
+
+def _class_prior(row: Mapping[str, Mapping[str, float]]) -> float | None:
+    """The share of the class whose graphs alone are changed, if a method moves every graph one way, else None.
+
+    `row` holds the lines of table1.csv of a method on a data set, by metric.
+    """
+    if not {"correctness_class_0", "correctness_class_1"} <= row.keys():
+        return None
+    failing, working = sorted((row[f"correctness_class_{c}"] for c in (0, 1)), key=lambda line: line["mean"])
+    if failing["mean"] > ONE_WAY or working["mean"] < 1 - ONE_WAY:
+        return None
+    return working["n"] / (working["n"] + failing["n"])

@@ -1,18 +1,23 @@
 """Verdicts on printed numbers, from made-up measurements whose answer is plain."""
 
+import csv
+from collections import Counter
+
 import pandas as pd
 import pytest
 
 from benchmarks.judging.verdicts import (
-    DIFFERS,
-    ORDER_HOLDS,
-    REPRODUCED,
+    VERDICT_COLUMNS,
     Measured,
     explanation,
     judge,
+    kind,
     per_printed_cell,
     rank,
+    worth,
 )
+from benchmarks.registry.rules import DIFFERS, KINDS, NOT_COMPARABLE, ORDER_HOLDS, REPRODUCED
+from benchmarks.results.files import PAPER, REFERENCE
 from benchmarks.results.paper import Printed, paper_table, printed, printed_methods, training_share
 from rsgg.statistics import NOWHERE, Bounds
 
@@ -64,10 +69,12 @@ def test_ties_keep_a_rank_that_others_share():
     assert rank({"a": 1.0, "b": 1.0, "c": 2.0}, "b", higher_is_better=False) == 1
 
 
-def test_runtime_is_never_reproduced():
-    same = judge("tree-cycles", "rsgg-ce", "runtime", measured(0.083, 0.0, 1.0))
-    assert same.verdict == ORDER_HOLDS and "machine" in same.reason
-    assert judge("tree-cycles", "cf2", "runtime", measured(0.001, 0.0, 1.0)).verdict == DIFFERS
+@pytest.mark.parametrize("seconds", [0.083, 0.001, 1000.0])  # as printed, of the same rank, of another rank
+def test_runtimes_are_not_compared_and_the_reason_says_why(seconds):
+    verdict = judge("tree-cycles", "rsgg-ce", "runtime", measured(seconds, 0.0, 2000.0))
+    assert verdict.verdict == NOT_COMPARABLE
+    assert "another machine, another implementation and other work timed" in verdict.reason
+    assert f"{seconds:.3g} s here, 0.083 s printed" in verdict.reason
 
 
 @pytest.mark.parametrize("metric", ["correctness", "runtime"])
@@ -123,7 +130,7 @@ def test_a_row_is_judged_on_the_data_it_comes_from():
 def test_explanations_go_from_the_particular_to_the_general():
     assert "six folds" in explanation("asd", "g-countergan", "oracle_calls")
     assert "untrained" in explanation("asd", "g-countergan", "ged")
-    assert "another machine" in explanation("asd", "g-countergan", "runtime")
+    assert "not compared" in explanation("asd", "g-countergan", "runtime")
     assert explanation("asd", "obs", "ged") == ""
 
 
@@ -134,3 +141,118 @@ def test_the_printed_row_of_g_countergan_on_asd_averages_six_folds():
     assert round(sum(six) / 6 + 1, 3) == cell.value
     other = printed("asd", "cf2", "ged")
     assert other is not None and other.folds == 10
+
+
+# -- what a verdict is worth ----------------------------------------------------------------------------------------
+
+
+def printed_cells() -> list[dict[str, str]]:
+    with (PAPER / "table1.csv").open(newline="", encoding="utf-8") as file:
+        return [line for line in csv.DictReader(file) if line["value"]]
+
+
+def test_every_printed_cell_is_of_one_kind():
+    found = Counter(kind(line["dataset"], line["method"], line["metric"]) for line in printed_cells())
+    assert found == {"independent": 29, "accounting": 13, "derived": 12, "constant": 9}
+    assert set(found) == set(KINDS)
+
+
+def test_kinds_are_those_that_the_printed_numbers_themselves_show():
+    """Of the printed table alone: what is constant over methods, equals Correctness, or is GED over a size."""
+    values = {(line["dataset"], line["method"], line["metric"]): float(line["value"]) for line in printed_cells()}
+    size = {"tree-cycles": 55.57, "asd": 771.6}
+    for (dataset, method, metric), value in values.items():
+        of = kind(dataset, method, metric)
+        everyone = {values[cell] for cell in values if (cell[0], cell[2]) == (dataset, metric)}
+        assert (of == "constant") == (len(everyone) == 1), (dataset, metric)
+        if method != "meg" and metric == "fidelity":
+            assert (of == "derived") == (value == values[dataset, method, "correctness"]), (dataset, method)
+        if method != "meg" and metric == "sparsity":
+            size_of_ged = values[dataset, method, "ged"] / size[dataset]
+            assert of == "derived" and value == pytest.approx(size_of_ged, rel=0.01)
+        if metric == "oracle_calls" or (method == "meg" and metric not in ("runtime", "oracle_accuracy")):
+            assert of == "accounting"
+        if metric in ("ged", "correctness") and method != "meg":
+            assert of == "independent"
+
+
+def test_every_line_of_kinds_is_used_and_says_why():
+    lines = list(csv.DictReader((PAPER / "kinds.csv").open(newline="", encoding="utf-8")))
+    assert all(line["why"] and line["kind"] in KINDS for line in lines)
+    first = {
+        next(
+            i for i, line in enumerate(lines)
+            if all(line[name] in ("*", cell[name]) for name in ("dataset", "method", "metric"))
+        )
+        for cell in printed_cells()
+    }  # fmt: skip
+    assert first == set(range(len(lines)))
+
+
+def test_agreement_can_fail_where_no_rival_s_number_would_agree_too():
+    """CF² 27.564, CLEAR 61.686, MEG 159.700, G-CounteRGAN 182.414 are the rivals of RSGG-CE's 11.000."""
+    assert worth("tree-cycles", "rsgg-ce", "ged", Bounds(10.0, 12.0)).can_fail == "yes"
+    wide = worth("tree-cycles", "rsgg-ce", "ged", Bounds(10.0, 62.0))
+    assert wide.can_fail == "no" and "2 of 4 rivals: 27.564 (CF²), 61.686 (CLEAR)" in wide.why
+    assert worth("tree-cycles", "rsgg-ce", "ged", Bounds(9.0, 10.0)).can_fail == "yes", "reproduced or not"
+    assert worth("tree-cycles", "rsgg-ce", "ged", Bounds(10.0, 27.5636)).can_fail == "no", "printed 27.564 is rounded"
+    assert worth("tree-cycles", "rsgg-ce", "ged", Bounds(10.0, 27.5634)).can_fail == "yes"
+
+
+def test_a_number_that_a_rival_shares_cannot_fail():
+    """CLEAR and G-CounteRGAN are both printed with .504, and every method with Oracle Accuracy 1."""
+    assert worth("tree-cycles", "clear", "correctness", Bounds(0.504, 0.504)).can_fail == "no"
+    assert worth("tree-cycles", "cf2", "oracle_accuracy", Bounds(1.0, 1.0)).can_fail == "no"
+
+
+def test_a_class_prior_cannot_fail():
+    assert worth("asd", "cf2", "correctness", Bounds(0.462, 0.468)).can_fail == "yes"
+    prior = worth("asd", "cf2", "correctness", Bounds(0.462, 0.468), prior=47 / 101)
+    assert prior.can_fail == "no" and "the share of a class, 0.465" in prior.why
+    assert worth("asd", "cf2", "correctness", Bounds(0.462, 0.468), prior=0.48).can_fail == "yes"
+
+
+def test_what_is_not_judged_cannot_fail_and_what_was_not_measured_is_left_open():
+    assert worth("asd", "cf2", "runtime", Bounds(0.0, 1.0)).can_fail == "no"
+    assert worth("asd", "cf2", "ged", NOWHERE) == ("", "")
+
+
+@pytest.mark.parametrize(("class_0", "class_1", "expected"), [(1.0, 0.0, "no"), (0.0, 1.0, "yes"), (0.96, 0.04, "no"),
+                                                              (0.96, 0.06, "yes"), (0.94, 0.0, "yes")])  # fmt: skip
+def test_a_method_that_moves_every_graph_one_way_is_known_by_its_correctness_per_class(class_0, class_1, expected):
+    """47 of 101 graphs are of class 0: a method that moves all of those and no other is right on .465."""
+    row = {"dataset": "asd", "method": "cf2", "variant": "released", "verdict": REPRODUCED, "reason": "inside"}
+    lines = [
+        {**row, "metric": "correctness", "mean": 0.465, "judged": 0.465, "pi_low": 0.46, "pi_high": 0.47, "n": 101},
+        {**row, "metric": "correctness_class_0", "mean": class_0, "n": 47},
+        {**row, "metric": "correctness_class_1", "mean": class_1, "n": 54},
+    ]
+    found = per_printed_cell(pd.DataFrame(lines)).set_index(["dataset", "method", "metric"])
+    assert found.loc[("asd", "cf2", "correctness"), "can_fail"] == expected
+    assert tuple(found.reset_index()[list(VERDICT_COLUMNS)].columns)[-3:] == ("kind", "can_fail", "why")
+
+
+def test_can_fail_on_the_reference_by_a_plain_derivation():
+    """From the two files with text and floats alone: half of the last of three digits, each rival in turn."""
+    table = pd.read_csv(REFERENCE / "table1.csv", keep_default_na=False, na_values=[""])
+    table[["verdict", "reason"]] = table[["verdict", "reason"]].fillna("")
+    lines = per_printed_cell(table).to_dict("records")
+    ours = {tuple(row[:4]): row[4:] for row in table[["dataset", "method", "variant", "metric", "pi_low", "pi_high",
+                                                      "mean", "n"]].itertuples(index=False)}  # fmt: skip
+    assert len(lines) == 63
+    for line in lines:
+        on = "tree-cycles-32" if line["method"] == "meg" else line["dataset"]
+        low, high, _, _ = ours[on, line["method"], "released", line["metric"]]
+        fits = [
+            low - 0.0005 - 1e-6 <= float(other["value"]) <= high + 0.0005 + 1e-6
+            for other in printed_cells()
+            if (other["dataset"], other["metric"]) == (line["dataset"], line["metric"])
+            and other["method"] != line["method"]
+        ]
+        expected = not any(fits) and line["metric"] != "runtime"
+        if line["metric"] == "correctness":
+            per_class = [ours[on, line["method"], "released", f"correctness_class_{c}"][2:] for c in (0, 1)]
+            (worst, left), (best, moved) = sorted(per_class)
+            one_way = worst <= 0.05 and best >= 0.95
+            expected = expected and not (one_way and low <= moved / (moved + left) <= high)
+        assert line["can_fail"] == ("yes" if expected else "no"), line
