@@ -1,20 +1,24 @@
-"""Training of RSGG-CE: the generator 𝔾 and the discriminator 𝔻 (Section 4), and how a pair of them learns by Eq. 4.
+"""Training of `RSGGCE`: its generator 𝔾 and discriminator 𝔻, and how a pair of them learns from Eq. 4's idea.
 
-There is one pair of networks per class c. Eq. 4 as written: 𝔻 maximises
+There is one pair of networks per class c. 𝔻 maximises Eq. 4 of the paper,
 
     log 𝔻(real) + [Φ(G_g) ≠ c] log 𝔻(G_g) + log(1 - 𝔻(G_g)),
 
 so its targets are 1 for real graphs of the other classes, 1/2 for generated graphs that flip the oracle, and 0 for
-those that do not. 𝔾 is to make graphs that 𝔻 takes for real ones.
+those that do not.
 
-A generated graph is a hard sample G_g ~ A_g, because the oracle is a black box and 𝔻 has to see real structure. So
-the generator's gradient is that of the score function: S samples per graph, each with the reward
+𝔾 does not minimise Eq. 4's third term, log(1 - 𝔻), as the paper has it (`rsgg.rsgg_ce.literal` does). Its graphs are
+hard samples G_g ~ A_g, because the oracle is a black box and 𝔻 has to see real structure, and its gradient is that of
+the score function: S samples per graph, each with the reward
 
     R(G_g) = [Φ(G_g) ≠ c] · 𝔻(G_g) - λ · edits(G, G_g),
 
-less the mean reward of the samples of the same graph. The indicator is Eq. 4's second term, which the paper says keeps
-the generator from null residuals. 𝔻 scores highest what looks like a real graph of another class, which keeps the edits
-few even with λ = 0, the paper's method. λ > 0 is the minimality that its Conclusion wishes for.
+less the mean reward of the other samples of the same graph. The indicator stands in 𝔾's reward because the paper says
+that it keeps the generator from null residuals. 𝔻 scores highest what looks like a real graph of another class, which
+keeps the edits few even with λ = 0. λ > 0 is the minimality that the paper's Conclusion wishes for.
+
+Networks, optimiser, warm-up, widened fakes, averaging and the choice of the epoch are not the paper's either: the whole
+list is at the top of `rsgg.rsgg_ce.explainer`.
 """
 
 from __future__ import annotations
