@@ -16,7 +16,7 @@ from rsgg.data import TreeCycles
 from rsgg.data.dataset import Dataset
 from rsgg.errors import FitError
 from rsgg.graph import GraphBatch
-from rsgg.oracles import CountingOracle, TreeCyclesOracle
+from rsgg.oracles import CountingOracle, Oracle, TreeCyclesOracle
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +57,44 @@ def test_the_terms_are_those_of_the_objective() -> None:
         np.sqrt(((x - y) ** 2).sum()) for x, y in zip(features.detach().numpy(), shown.features.numpy(), strict=True)
     ]
     assert float(terms.features.detach()) == pytest.approx(float(np.mean(norms)), rel=1e-4)
+
+
+def test_every_weight_of_the_objective_weighs_its_term(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The gradient of one step is λ_kl · KL + λ_sim · (features / 4 + edges) + λ_cfe · classifier, term by term.
+
+    So doubling a weight while the others are 0 doubles the gradient, and no weight leaves the gradient as it is.
+    """
+    gradients: list[float] = []
+
+    class ManyEdges(Oracle):
+        """Class 1 from the mean number of edges on, with a slope everywhere: cycles are certain in a soft graph."""
+
+        edges = float(data.graphs.n_edges.double().mean())
+
+        def predict(self, graphs: GraphBatch) -> torch.Tensor:
+            return (graphs.n_edges > self.edges).long()
+
+        def why_not_differentiable(self) -> str:
+            return ""
+
+        def relaxed(self, adjacency: torch.Tensor, features: torch.Tensor | None = None) -> torch.Tensor:
+            many = torch.sigmoid((adjacency.sum((1, 2)) / 2 - self.edges) / 10)
+            return torch.stack((1 - many, many), 1)
+
+    class Spy(torch.optim.SGD):
+        def step(self, closure: None = None) -> None:  # type: ignore[override]
+            every = [p.grad.flatten() for group in self.param_groups for p in group["params"] if p.grad is not None]
+            gradients.append(float(torch.cat(every).norm()))
+
+    monkeypatch.setattr(torch.optim, "Adam", lambda parameters, lr, **_: Spy(parameters, lr=lr))
+    off = {"divergence": 0.0, "similarity": 0.0, "counterfactual": 0.0}
+    for name in off:
+        measured = []
+        for weight in (1.0, 2.0):
+            gradients.clear()
+            CLEAR(**{**vars(CLEAR.tiny()), **off, name: weight}).fit(data.graphs[:20], ManyEdges())
+            measured.append(gradients[-1])
+        assert measured[0] > 0 and measured[1] == pytest.approx(2 * measured[0], rel=1e-3), name
 
 
 def test_gradients_reach_every_parameter_and_the_loss_falls(data: Dataset, fitted: CLEAR) -> None:

@@ -16,6 +16,7 @@ from rsgg.graph import Graph, GraphBatch
 from rsgg.oracles import CountingOracle, Oracle, TreeCyclesOracle
 from rsgg.rsgg_ce.explainer import SAMPLERS, partial_order_sampling, sampler_named
 from rsgg.rsgg_ce.partial_order import ExistingThenAll, ExistingThenMissing, Within
+from tests.graphs import tree
 
 
 def cycle_with_tail(size: int, n: int) -> Graph:
@@ -248,3 +249,19 @@ def test_a_pair_that_is_drawn_very_often_weighs_what_a_byte_can_hold() -> None:
         order=ExistingThenAll(), sampler=sampler_named("released"), iterations=500,
     )  # fmt: skip
     assert candidate.adjacency is None and oracle.calls_of(0) == 501
+
+
+def test_guarded_pairs_are_visited_in_random_order() -> None:
+    """In a tree every added edge closes a cycle: with probabilities of 1 the pair that is visited first is the edit."""
+    graphs = GraphBatch.of([tree(10, seed=2)])
+    oracle = TreeCyclesOracle()
+    added = set()
+    for seed in range(80):
+        (found,) = partial_order_sampling(
+            graphs, torch.ones(1, 10, 10), torch.tensor([0]), CountingOracle(oracle), order=ExistingThenMissing(),
+            sampler=sampler_named("bernoulli"), iterations=500, seed=seed,
+        )  # fmt: skip
+        assert found.adjacency is not None
+        (edit,) = torch.triu(found.adjacency != graphs.adjacency[0]).nonzero().tolist()
+        added.add(tuple(edit))
+    assert len(added) > 25, "of 36 missing pairs, 80 uniform draws meet 32 on average"
