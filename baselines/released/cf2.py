@@ -5,17 +5,26 @@ What was computed: one n × n matrix of logits for the whole data set, trained o
 ever left, however long the mask is trained: GED is the number of edges (27.564 and 655.661 printed), and a graph is
 explained iff the empty graph is of another class (the cyclic ones; on ASD those of class 0).
 
-Deviations of what was run from the original paper and from the text:
+Lines are those of github.com/MarioTheOne/GRETEL at commit fa60bd27b382, in `src/explainer/explainer_cf2.py` unless
+another file below `src/` is named; all of them, with what is only inferred, are in `docs/evidence.md`. Deviations of
+what was run from the original paper and from the text:
 
-1. The mask is shared by all graphs; the original optimises one per instance.
-2. The oracle's answers are detached from the mask, so the factual and the counterfactual term have no gradient. α, λ
-   and γ cannot matter; λ and the batch ratio were not read from the configuration in the first place.
-3. Gradients are never cleared, so that every step is larger than the one before: all entries that belong to an edge
-   of some training graph underflow within a few dozen epochs of 500.
-4. The factual part is returned. The counterfactual of CF² is its complement.
-5. Weights are cut to integers (`tests/baselines/test_cf2.py` shows that the training does not matter then).
-6. The printed 0.000 oracle calls are those of folds whose models were found on disk; the printed runtime is that of
-   eight centralities of the whole data set, computed anew for every explanation. Neither is repeated here.
+1. The mask is shared by all graphs (`:55`, `:166`, `:201`); the original optimises one per instance.
+2. The oracle's answers are plain numbers, made into new tensors (`:177`, `:193-196`), so the factual and the
+   counterfactual term have no gradient. α, λ and γ cannot matter; λ and the batch ratio were not read from the
+   configuration in the first place (`explainer/explainer_factory.py:221`, `:227` look for other names than it uses).
+3. Gradients are never cleared (`:128-140`), so that entries which belong to an edge of some training graph go on
+   falling long after their own gradient is gone: they underflow within a few dozen epochs of 500.
+4. The factual part is returned (`:82-86`). The counterfactual of CF² is its complement.
+5. Weights are cut to integers (`dataset/data_instance_base.py:122`, reached through
+   `dataset/converters/tree_cycles_converter.py:35-37`; `tests/baselines/test_cf2.py` shows that the training does not
+   matter then).
+6. A fold whose model is found on disk is not trained (`:113-114`) and asks no question; eight centralities of the
+   whole data set are computed anew for every explanation (`:61`). That the printed 0.000 calls and the printed runtime
+   come from these two is inferred. Neither is repeated here.
+
+Not kept: the released code takes a step of Adam after every single graph (`:56-58`, `:128-140`); here it is gradient
+descent on batches, with steps that grow as the gradients add up. The result is the empty graph under both.
 """
 
 from __future__ import annotations

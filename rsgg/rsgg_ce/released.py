@@ -2,22 +2,39 @@
 
 Kept apart from the method (`rsgg.rsgg_ce.explainer`) so that its numbers come out again and can be explained.
 
-Deviations of the released code from the text, each visible below:
+Lines are those of github.com/MarioTheOne/GRETEL at commit fa60bd27b382, below `src/`; all of them, with what was read
+there and what is only inferred, are in `docs/evidence.md`. Deviations of the released code from the text:
 
-1. The discriminator is never shown a generated graph: it compares raw graphs of the two classes (Eq. 4 asks for
-   generated ones), so nothing it learns can reach the edge probabilities A_g; only X̂ gets a gradient.
-2. The oracle weighs real graphs only; the indicator on generated graphs (second term of Eq. 4) does not appear.
-3. Node features are eight raw centralities with values in the hundreds, so tanh saturates and A_g is nearly the
-   same for all existing edges (.9526 in the stored artefacts) and for all missing ones (.8808).
-4. Messages run over the upper triangle only, in an order of falling degree; A_g = sigmoid(A + ZZᵀ) instead of
-   A + tanh(Â), so no probability is below 1/2.
-5. `sample` draws E times *with replacement* from the E edges: about 1/e of them are dropped whatever was learnt.
-   The second phase draws from all pairs and adds up: a pair drawn twice weighs 2, which the ASD rule sees.
-6. Every instance is explained with the generator of class 0.
-7. Each check asks the oracle twice, for the input again and for the candidate.
+1. The discriminator is never trained on a generated graph: both graphs of its step are raw ones of the data set, one
+   of either class (`explainer/explainer_rsgg_ce.py:196-197`, `:220-221`), where Eq. 4 asks for generated ones.
+   The edge probabilities A_g are in no loss. The generator is trained through X̂ alone (`:308-310`), and because X̂ and
+   A_g come from one encoder (`:368-376`) A_g can change with it: over 50 test graphs of Tree-Cycles it did so by .33
+   on average in one of twelve fits, and by less than .001 in the others.
+2. The oracle weighs real graphs only (`:206-216`); the indicator on generated graphs (second term of Eq. 4) does not
+   appear.
+3. Node features are eight raw centralities (`dataset/converters/tree_cycles_converter.py:64-96`) with values in the
+   hundreds, so tanh saturates and A_g is nearly the same for all existing edges (.9526 = sigmoid(1 + 2) in the stored
+   artefacts) and for all missing ones (.8808 = sigmoid(2)).
+4. Messages run over the upper triangle only (`dataset/torch_geometric/dataset_geometric.py:32`); A_g =
+   sigmoid(A + ZZᵀ) instead of A + tanh(Â) (`explainer/explainer_rsgg_ce.py:369-376`), which is below 1/2 only where
+   A + ZZᵀ is negative: for no pair in twelve fits.
+5. `sample` draws E times *with replacement* from the E edges (`utils/samplers/blended_sampler.py:34-38`, `:65`): about
+   1/e of them are dropped whatever was learnt. The second phase draws from all pairs, because the existing ones are
+   compared in a form that never matches (`:53-57`), and adds up: a pair drawn twice weighs 2 (`:72-73`), which the ASD
+   rule sees.
+6. Every instance is explained with the generator of class 0 (`utils/samplers/blended_sampler.py:27`).
+7. Each check asks the oracle twice, for the input again and for the candidate (`:39`, `:49`).
 
-Not kept: the released code divides training graphs by their true labels, this one by the oracle's classes (the
-same on Tree-Cycles; 23 of 101 graphs differ on ASD); no call is charged for it.
+Not kept:
+
+1. The released code divides training graphs by their true labels (`explainer/explainer_rsgg_ce.py:257-271`), this one
+   by the oracle's classes (the same on Tree-Cycles; 23 of 101 graphs differ on ASD); no call is charged for it.
+2. Here nodes are sorted by falling degree before they are shown to the networks, and put back afterwards. In the
+   cited commit that line is commented out (`dataset/converters/tree_cycles_converter.py:30`). Without it Correctness
+   and GED of twelve fits on Tree-Cycles are the same within their standard errors.
+3. The released generator is left in training mode after it was fitted (`explainer/explainer_rsgg_ce.py:230-231`, no
+   `eval` in `:78-104`), so that dropout acts during explanation unless the model was loaded from disk. Here it never
+   does.
 """
 
 from __future__ import annotations
