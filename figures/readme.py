@@ -19,6 +19,7 @@ from benchmarks.results.paper import paper_table, printed
 from benchmarks.results.reader import Results
 from figures.tables.numbers import PREDICTION, cells, stored
 from figures.tables.sheet import Cell, Group, Sheet, pipes
+from figures.tables.statements import headline
 
 README = ROOT / "README.md"
 COLUMNS = {  # metric: decimals
@@ -51,14 +52,8 @@ def table1(results: Results) -> str:
 
 
 def _counts(verdicts: pd.DataFrame) -> str:
-    count = verdicts["verdict"].fillna("").value_counts()
-    runtimes = int((verdicts["metric"] == "runtime").sum())
-    inside, order, differs = (int(count.get(verdict, 0)) for verdict in ("reproduced", "order holds", "differs"))
-    return (
-        f"**Of the {len(verdicts)} numbers that Table 1 prints, {inside} lie inside our 95 % prediction intervals "
-        f"for the released code; {order} do not, but the method keeps its rank; {differs} differ.** {runtimes} of them "
-        "are runtimes, of which only the order can hold on another machine."
-    )
+    informative, beside = headline(verdicts)
+    return f"**{informative}** {beside}".strip()
 
 
 def _of_dataset(means: pd.Series, dataset: str) -> str:

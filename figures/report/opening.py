@@ -13,6 +13,7 @@ from benchmarks.results.paper import printed
 from benchmarks.results.reader import Results
 from figures.tables.numbers import number, sentence, stored
 from figures.tables.sheet import SYMBOLS
+from figures.tables.statements import headline
 
 BOTH = ("correctness", "ged")
 SPOKEN_OF = (  # how a row is spoken of, in the order of the sentence
@@ -24,9 +25,9 @@ SPOKEN_OF = (  # how a row is spoken of, in the order of the sentence
 
 
 def opening(results: Results) -> dict[str, Any] | None:
-    """Counts of verdicts, a card per data set, what differs, and the main numbers; None where no verdict is stored.
+    """The headline, counts of verdicts, a card per data set, what differs, and the main numbers.
 
-    A printed number that was not measured (a run of some rows only) has no verdict.
+    None where no verdict is stored. A printed number that was not measured (a run of some rows only) has no verdict.
     """
     printed_ones = results.table("verdicts", as_text=True)
     if printed_ones is None or (printed_ones["verdict"] == "").all():
@@ -35,10 +36,8 @@ def opening(results: Results) -> dict[str, Any] | None:
     verdicts = printed_ones[printed_ones["verdict"] != ""]
     open_ones = verdicts[verdicts["verdict"] != "reproduced"]
     return {
-        "total": len(printed_ones),
-        "not_measured": len(printed_ones) - len(verdicts),
+        "headline": headline(printed_ones),
         "counts": {verdict: int((verdicts["verdict"] == verdict).sum()) for verdict in SYMBOLS},
-        "runtimes": int((verdicts["metric"] == "runtime").sum()),
         "cards": {tasks.label(str(name)): _card(rows) for name, rows in verdicts.groupby("dataset", sort=False)},
         "metrics": TABLE1,
         "not_reproduced": [_grouped(rows) for _, rows in open_ones.groupby(["verdict", "explanation"], sort=True)],
@@ -54,7 +53,9 @@ def _card(verdicts: pd.DataFrame) -> list[dict[str, Any]]:
         for row in rows.to_dict("records"):
             ours = number(row["mean"], METRICS[row["metric"]].decimals)
             tip = f"printed {row['printed']}, ours {ours}: {row['verdict']}. {sentence(row['reason'])}"
-            cells[row["metric"]] = {"verdict": row["verdict"], "tip": f"{tip} {sentence(row['explanation'])}".strip()}
+            worth = f"{row['kind']}; can fail: {row['can_fail']}" if row.get("kind") else ""
+            tip = " ".join(filter(None, (tip, sentence(row["explanation"]), sentence(worth))))
+            cells[row["metric"]] = {"verdict": row["verdict"], "tip": tip}
         lines.append({"label": methods.label(str(method)), "cells": cells})
     return lines
 

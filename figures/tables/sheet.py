@@ -28,9 +28,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from benchmarks.registry.rules import DIFFERS, NOT_COMPARABLE, ORDER_HOLDS, REPRODUCED, WHY_NOT_COMPARABLE
+
 TERMINAL, MARKDOWN, LATEX, HTML, CSV = FORMATS = ("terminal", "md", "tex", "html", "csv")
-SYMBOLS = {"reproduced": "✓", "order holds": "≈", "differs": "≠"}  # of the verdicts on printed numbers
-COLOURS = {"reproduced": "green", "order holds": "yellow", "differs": "red"}
+SYMBOLS = {REPRODUCED: "✓", ORDER_HOLDS: "≈", DIFFERS: "≠", NOT_COMPARABLE: "○"}  # of the verdicts on printed numbers
+COLOURS = {REPRODUCED: "green", ORDER_HOLDS: "yellow", DIFFERS: "red", NOT_COMPARABLE: "bright_black"}
+MEANING = {NOT_COMPARABLE: f"{NOT_COMPARABLE} (runtimes: {WHY_NOT_COMPARABLE})"}  # where the word does not say it
 ABSENT = "–"
 
 
@@ -134,7 +137,8 @@ def text(name: str, title: str, caption: str = "", notes: Sequence[str] = ()) ->
 def _legend(sheets: Sequence[Sheet], symbol: dict[str, str]) -> str:
     """What the symbols of verdicts mean, if there are any; `symbol` is how they are written."""
     used = {cell.verdict for sheet in sheets for row in sheet.rows for cell in row}
-    return ", ".join(f"{sign} {verdict}" for verdict, sign in symbol.items()) + "." if used & {*SYMBOLS} else ""
+    said = ", ".join(f"{sign} {MEANING.get(verdict, verdict)}" for verdict, sign in symbol.items())
+    return f"{said}." if used & {*SYMBOLS} else ""
 
 
 # -- Terminal --------------------------------------------------------------------------------------------

@@ -6,6 +6,17 @@ import pandas as pd
 
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.metrics import METRICS
+from benchmarks.registry.rules import (
+    ACCOUNTING,
+    CAN_FAIL,
+    CONSTANT,
+    DERIVED,
+    INDEPENDENT,
+    KINDS,
+    NOT_COMPARABLE,
+    REPRODUCED,
+    WHY_NOT_COMPARABLE,
+)
 from benchmarks.results.reader import Results
 from figures.tables.numbers import cells, number, rows_of, stored
 from figures.tables.sheet import Cell, Group, Sheet, text
@@ -33,26 +44,86 @@ def counted(table: pd.DataFrame) -> str:
     return ", ".join(f"{verdict or 'not measured'}: {n}" for verdict, n in counts) + "."
 
 
+BESIDE = {  # how the printed numbers beside the informative ones are spoken of
+    INDEPENDENT: "that are independent but could not have failed (our interval also holds what is printed for a rival, "
+    "or a class prior)",
+    DERIVED: "that follow from another printed number",
+    ACCOUNTING: "whose accounting or law was inferred from the print",
+    CONSTANT: "that are constants of data and oracle",
+}
+
+
+def headline(verdicts: pd.DataFrame) -> tuple[str, str]:
+    """What verdicts.csv comes to, in two sentences: the informative agreements, and all others by kind.
+
+    Of a file that was written before cells had kinds, how often each verdict was given.
+    """
+    if "kind" not in verdicts:
+        return f"Of the {len(verdicts)} numbers that Table 1 prints: {counted(verdicts)}", ""
+    verdicts = verdicts.fillna("")
+    judged = verdicts[~verdicts["verdict"].isin(["", NOT_COMPARABLE])]
+    informative = (judged["kind"] == INDEPENDENT) & (judged["can_fail"] == CAN_FAIL)
+    return _informative(judged[informative], len(verdicts)), _beside(judged[~informative], verdicts["verdict"])
+
+
+def _informative(judged: pd.DataFrame, printed: int) -> str:
+    """How many of the independent numbers that could have failed are reproduced, and which are not."""
+    failed = judged[judged["verdict"] != REPRODUCED]
+    not_so = f"; not so {', '.join(map(_named, failed.to_dict('records')))}" if len(failed) else ""
+    return (
+        f"Of the {printed} numbers that Table 1 prints, {len(judged)} are independent of the others and could have "
+        "failed, since our 95 % prediction interval for the released code excludes what is printed for every rival: "
+        f"{len(judged) - len(failed)} of these {len(judged)} are reproduced{not_so}."
+    )
+
+
+def _beside(judged: pd.DataFrame, verdicts: pd.Series) -> str:
+    """How many of the other numbers that are judged are reproduced, by kind, and how many are not judged."""
+    said, parts = [], []
+    for kind, words in BESIDE.items():
+        agrees = judged.loc[judged["kind"] == kind, "verdict"] == REPRODUCED
+        parts += [f"{agrees.sum()} of {len(agrees)} {words}"] if len(agrees) else []
+    said += [f"Beside them are reproduced {', '.join(parts)}."] if parts else []
+    withdrawn, not_judged = ((verdicts == verdict).sum() for verdict in (NOT_COMPARABLE, ""))
+    said += [f"{withdrawn} runtimes are not comparable ({WHY_NOT_COMPARABLE})."] if withdrawn else []
+    said += [f"{not_judged} numbers were not measured or not judged."] if not_judged else []
+    return " ".join(said)
+
+
+def _named(line: dict[str, str]) -> str:
+    """GED of CLEAR on ASD (order holds)."""
+    metric, dataset = METRICS[line["metric"]].label, tasks.label(line["dataset"])
+    return f"{metric} of {methods.label(line['method'])} on {dataset} ({line['verdict']})"
+
+
+VERDICT = ("Method", "Metric", "Printed", "Ours", "Kind", "Can fail", "95 % prediction", "Because", "Explanation")
+IN_SHORT = 6  # of these columns are shown first
+
+
 def verdicts(results: Results, *, everything: bool) -> list[Sheet]:
-    """A line for each printed number: ours, our prediction interval and the verdict; with everything, also why."""
+    """A line for each printed number: ours, the verdict and what it is worth; with everything, also why."""
     table = stored(results, "verdicts")
+    shown = len(VERDICT) if everything else IN_SHORT
     groups = []
     for dataset, rows in table.groupby("dataset", sort=False):
-        lines = [_verdict(line)[: 6 if everything else 5] for line in rows.to_dict("records")]
+        lines = [_verdict(line)[:shown] for line in rows.to_dict("records")]
         groups.append(Group(tasks.label(str(dataset)), lines))
-    headings = ["Method", "Metric", "Printed", "Ours", "95 % prediction", "Why"][: 6 if everything else 5]
-    caption = f"Released variants against what Table 1 prints. {counted(table)}"
-    notes = [] if everything else ["Why each is what it is: show verdicts --all."]
-    return [Sheet("verdicts", f"The {len(table)} printed numbers", headings, groups, caption, notes, names=2)]
+    caption = " ".join(filter(None, (*headline(table), f"All verdicts: {counted(table)}")))
+    notes = [f"{kind.capitalize()}: {meaning}." for kind, meaning in KINDS.items()]
+    notes += [] if everything else ["Intervals, and why each is what it is: show verdicts --all."]
+    title = f"The {len(table)} printed numbers"
+    return [Sheet("verdicts", title, VERDICT[:shown], groups, caption, notes, names=2)]
 
 
 def _verdict(line: dict[str, str]) -> list[Cell]:
+    """The cells of `VERDICT`; a file that was written before cells had kinds leaves those empty."""
     metric, elsewhere = METRICS[line["metric"]], line["measured_on"] != line["dataset"]
     ours, low, high = (number(line[name], metric.decimals) for name in ("mean", "pi_low", "pi_high"))
     where = tasks.label(line["measured_on"]).removeprefix(f"{tasks.label(line['dataset'])}, ")
     name = methods.label(line["method"]) + (f" ({where})" if elsewhere else "")
     mean = Cell(ours, "", line["verdict"], line["reason"])
-    return [*cells(name, metric.label, line["printed"]), mean, *cells(f"{low} – {high}", line["explanation"])]
+    worth = (line.get("kind", ""), line.get("can_fail", ""), f"{low} – {high}", line.get("why", ""))
+    return [*cells(name, metric.label, line["printed"]), mean, *cells(*worth, line["explanation"])]
 
 
 def findings(results: Results, *, everything: bool) -> list[Sheet]:

@@ -18,6 +18,7 @@ from benchmarks.results.files import REFERENCE
 from benchmarks.results.reader import Results
 from figures import report
 from figures.report import explorer, page
+from figures.tables.statements import headline
 from rsgg.errors import UsageError
 
 # -- The explorer's data -----------------------------------------------------------------------------------------------
@@ -164,6 +165,9 @@ def little(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder / "table1.csv", index=False
     )
     verdicts = pd.read_csv(REFERENCE / "verdicts.csv").iloc[:3].assign(verdict=["reproduced", "reproduced", "differs"])
+    verdicts = verdicts.assign(
+        metric="ged", kind=["independent", "derived", "independent"], can_fail=["yes", "no", "yes"]
+    )
     verdicts.to_csv(folder / "verdicts.csv", index=False)
     finding = {"number": 1, "finding": "<script>alert(1)</script>", "paper": "", "artefacts": "", "measured": "a & b"}
     pd.DataFrame([{**finding, "verdict": "confirmed", "command": "true"}]).to_csv(folder / "findings.csv", index=False)
@@ -173,7 +177,8 @@ def little(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_page_says_what_is_there_and_what_is_not(little: Path) -> None:
     built = report.build(Results((little,)))
     text = " ".join(re.sub(r"<[^>]+>", "", built).split())
-    assert "Of the 3 numbers that Table 1 of" in text and "2 lie inside our 95 % prediction intervals" in text
+    assert "Of the 3 numbers that Table 1 prints, 2 are independent" in text and "1 of these 2 are reproduced" in text
+    assert all(said in text for said in headline(pd.read_csv(little / "verdicts.csv")))
     assert "Findings of a close reading: confirmed 1." in text and "a &amp; b" in text
     assert "The graphs of ASD are not stored" in text and "No claims are stored; ./reproduce.sh claims" in text
     assert "not searched yet" in text and "No manifest is stored" in text and "Not drawn yet: " in text

@@ -13,6 +13,7 @@ from benchmarks.results.files import PAPER, REFERENCE
 from benchmarks.results.reader import Results
 from figures import tables
 from figures.tables.searches import NOT_SEARCHED
+from figures.tables.statements import headline
 from tests.figures.tables.reading import HtmlReader, assert_balanced, pipe_rows
 
 ALL = Results((REFERENCE,))
@@ -74,13 +75,62 @@ def test_what_was_measured_of_data_sets_is_judged_and_escaped(tmp_path: Path) ->
 
 def test_each_printed_number_has_its_line_and_explanation() -> None:
     table = pd.read_csv(REFERENCE / "verdicts.csv", dtype=str)
-    rows = pipe_rows(tables.markdown("verdicts", ALL))[2:]
+    headings, _, *rows = pipe_rows(tables.markdown("verdicts", ALL))
     rows = [row for row in rows if row[1]]
-    assert [row[2] for row in rows] == list(table["printed"])
-    assert [row[5] for row in rows] == list(table["explanation"])
+    shown = {"Printed": "printed", "Explanation": "explanation", "Kind": "kind", "Can fail": "can_fail"}
+    for heading, column in shown.items():
+        assert [row[headings.index(heading)] for row in rows] == list(table[column])
     counts = table["verdict"].value_counts()
     assert f"reproduced: {counts['reproduced']}" in tables.markdown("verdicts", ALL)
     assert any(row[0] == "MEG (32 nodes)" for row in rows)
+
+
+HEADLINE = [  # method, metric, kind, can fail, verdict
+    ("cf2", "ged", "independent", "yes", "reproduced"),
+    ("rsgg-ce", "ged", "independent", "yes", "reproduced"),
+    ("clear", "ged", "independent", "yes", "order holds"),
+    ("cf2", "correctness", "independent", "no", "reproduced"),
+    ("cf2", "sparsity", "derived", "yes", "reproduced"),
+    ("clear", "sparsity", "derived", "yes", "differs"),
+    ("cf2", "oracle_calls", "accounting", "yes", "reproduced"),
+    ("cf2", "oracle_accuracy", "constant", "no", "reproduced"),
+    ("cf2", "runtime", "independent", "no", "not comparable"),
+    ("meg", "ged", "accounting", "", ""),
+]
+
+
+def headline_rows() -> pd.DataFrame:
+    columns = ["method", "metric", "kind", "can_fail", "verdict"]
+    table = pd.DataFrame(HEADLINE, columns=columns).assign(dataset="asd", measured_on="asd", printed="1.000")
+    return table.assign(mean="1", pi_low="0", pi_high="2", reason="so", explanation="so", why="so")
+
+
+def test_the_headline_counts_what_is_informative_first_and_the_rest_by_kind() -> None:
+    informative, beside = headline(headline_rows())
+    assert informative.startswith("Of the 10 numbers that Table 1 prints, 3 are independent of the others and could ")
+    assert informative.endswith("2 of these 3 are reproduced; not so GED of CLEAR on ASD (order holds).")
+    for part in (
+        "1 of 1 that are independent but could not have failed", "1 of 2 that follow from another printed number",
+        "1 of 1 whose accounting or law was inferred from the print", "1 of 1 that are constants of data and oracle.",
+        "1 runtimes are not comparable (another machine, ", "1 numbers were not measured or not judged.",
+    ):  # fmt: skip
+        assert part in beside
+
+
+def test_the_headline_is_what_the_table_of_verdicts_begins_with(tmp_path: Path) -> None:
+    results = stored(tmp_path, "verdicts", headline_rows().to_dict("records"))
+    for everything in (False, True):
+        (sheet,) = tables.sheets("verdicts", results, everything=everything)
+        assert sheet.caption.startswith(" ".join(headline(headline_rows())))
+        assert all(len(row) == len(sheet.headings) for row in sheet.rows)
+    assert "○" in tables.markdown("verdicts", results)
+
+
+def test_verdicts_that_were_stored_without_kinds_are_counted_plainly(tmp_path: Path) -> None:
+    old = headline_rows().drop(columns=["kind", "can_fail", "why"])
+    assert headline(old)[0].startswith("Of the 10 numbers that Table 1 prints: reproduced: 6, ")
+    results = stored(tmp_path, "verdicts", old.to_dict("records"))
+    assert "reproduced: 6" in tables.markdown("verdicts", results)
 
 
 def test_findings_and_claims_say_all_that_is_stored() -> None:
