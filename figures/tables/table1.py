@@ -1,8 +1,7 @@
 """Table 1: the printed rows beside ours, and what lies beyond the paper's metrics.
 
 The layout per data set: the paper's five methods in its order, each as printed, as released and as its paper defines
-it; then search and users' own methods; then controls. Best and second best are marked among the rows that are not
-controls; ties share a mark.
+it; then search and users' own methods; then controls. Best and second best are marked as `RULE` says.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import pandas as pd
 
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.metrics import FURTHER, METRICS, TABLE1, Metric
+from benchmarks.registry.rules import CORRECTNESS_FLOOR, MEASURES_OF_SUCCESS
 from benchmarks.results.paper import measured_on, paper_table, printed
 from benchmarks.results.reader import Results
 from figures.tables.numbers import missing, number, sentence, stored
@@ -29,7 +29,8 @@ UNMARKED = frozenset({"oracle_accuracy", "removal_auroc", "fit_calls", "fit_seco
 
 RULE = (
     "Means of fold means; best in bold, second best underlined, among the rows that are not controls, ties sharing a "
-    "mark."
+    "mark; of anything but Correctness and Fidelity, only among rows whose Correctness is at least "
+    f"{CORRECTNESS_FLOOR} (few edits or a low cost are no merit where little is explained)."
 )
 ACCOUNTING = (
     "Runtime and Oracle Calls are in the paper's accounting (released calls per check; training shared out over the "
@@ -123,18 +124,24 @@ def _cell(metric: Metric, line: Mapping[str, str]) -> Cell:
 
 
 def _mark(rows: Sequence[RowView]) -> None:
-    """Mark the best and second best of each metric; no mark where all agree.
+    """Mark the best and second best of each metric; no mark where all agree, or for failing at little cost.
 
     Values are compared as they are shown, so that a tie on paper is a tie.
     """
+    compared = [row.cells for row in rows if row.variant not in (PAPER, "control")]
+    succeeding = [cells for cells in compared if _reaches_floor(cells.get("correctness", NOTHING))]
     for metric in (metric for metric in (*TABLE1, *BEYOND) if metric.name not in UNMARKED):
-        compared = [row.cells for row in rows if row.variant not in (PAPER, "control")]
-        shown = [cells for cells in compared if cells.get(metric.name, NOTHING).text != ABSENT]
+        among = compared if metric.name in MEASURES_OF_SUCCESS else succeeding
+        shown = [cells for cells in among if cells.get(metric.name, NOTHING).text != ABSENT]
         ranked = sorted({float(cells[metric.name].text) for cells in shown}, reverse=metric.higher_is_better)
         marks = dict(zip(ranked, ("best", "second"), strict=False)) if len(ranked) > 1 else {}
         for cells in shown:
             mark = marks.get(float(cells[metric.name].text), "")
             cells[metric.name] = replace(cells[metric.name], mark=mark)
+
+
+def _reaches_floor(correctness: Cell) -> bool:
+    return correctness.text != ABSENT and float(correctness.text) >= CORRECTNESS_FLOOR
 
 
 def further(rows: Sequence[RowView]) -> list[tuple[str, str]]:

@@ -70,9 +70,9 @@ def at(mark: Any) -> tuple[float, float]:
 
 
 def test_tradeoff_puts_rows_where_the_numbers_are(tmp_path: Path) -> None:
-    table = rows({("rsgg-ce", "faithful"): {"ged": 2.0, "correctness": 0.9}})
-    on_32 = rows({("meg", "released"): {"ged": 160.0, "correctness": 0.5}}, "tree-cycles-32")
-    asd = rows({("cf2", "released"): {"ged": 600.0, "correctness": 0.4}}, "asd")
+    table = rows({("rsgg-ce", "faithful"): {"ged": 1.8, "ged_on_success": 2.0, "correctness": 0.9}})
+    on_32 = rows({("meg", "released"): {"ged": 80.0, "ged_on_success": 160.0, "correctness": 0.5}}, "tree-cycles-32")
+    asd = rows({("cf2", "released"): {"ged": 240.0, "ged_on_success": 600.0, "correctness": 0.4}}, "asd")
     (drawn,) = tradeoff.draw(stored(tmp_path, table1=pd.concat((table, on_32, asd))))
     tree_cycles, of_asd = drawn.figure.axes
     assert [at(bars) for bars in tree_cycles.containers] == [(160.0, 0.5), (2.0, 0.9)]
@@ -83,6 +83,20 @@ def test_tradeoff_puts_rows_where_the_numbers_are(tmp_path: Path) -> None:
     assert "CF²" in tree_cycles_misses and "RSGG-CE" not in tree_cycles_misses
     assert "RSGG-CE" in asd_misses and "MEG, as released" not in asd_misses, "that row is not defined"
     assert "MEG, as released is shown on Tree-Cycles, 32 nodes" in drawn.caption
+    assert "mean GED of the counterfactuals that they found" in drawn.caption and "Left of" not in drawn.caption
+
+
+def test_tradeoff_says_who_lies_left_of_the_optimum_and_a_failing_row_does_not(tmp_path: Path) -> None:
+    table = rows(
+        {
+            ("optimum", "control"): {"ged": 1.06, "ged_on_success": 1.06, "correctness": 1.0},
+            ("meg", "faithful"): {"ged": 0.95, "ged_on_success": 1.01, "correctness": 0.94},
+            ("cf2", "faithful"): {"ged": 0.5, "ged_on_success": 5.0, "correctness": 0.1},
+        }
+    )
+    (drawn,) = tradeoff.draw(stored(tmp_path, table1=table))
+    assert min(at(bars)[0] for bars in drawn.figure.axes[0].containers if at(bars)[1] < 0.5) == 5.0
+    assert "Left of the optimum over all graphs of Tree-Cycles, for the easier graphs only: MEG." in drawn.caption
 
 
 # -- A user's own rows and tasks ---------------------------------------------------------------------------

@@ -65,12 +65,34 @@ def test_rows_stand_under_their_printed_row_and_controls_last(tmp_path: Path) ->
 def test_best_and_second_best_are_marked_without_the_controls(tmp_path: Path) -> None:
     means = {("meg", "faithful"): 1.0, ("obs", "search"): 2.0, ("ddbs", "search"): 2.0004, ("cf2", "faithful"): 3.0,
              ("optimum", "control"): 0.5}  # fmt: skip
-    results = folder_with(tmp_path, [("tree-cycles", *row, "ged", mean) for row, mean in means.items()])
+    lines = [("tree-cycles", *row, "ged", mean) for row, mean in means.items()]
+    results = folder_with(tmp_path, lines + [("tree-cycles", *row, "correctness", 1.0) for row in means])
     marks = {(row.method, row.variant): row.cell("ged").mark for row in layout(results)["tree-cycles"]}
     assert {row: mark for row, mark in marks.items() if row in means} == {
         ("meg", "faithful"): "best", ("obs", "search"): "second", ("ddbs", "search"): "second",  # alike as shown
         ("cf2", "faithful"): "", ("optimum", "control"): "",
     }  # fmt: skip
+
+
+def test_a_row_below_the_floor_is_marked_for_nothing_but_its_success(tmp_path: Path) -> None:
+    """OBS is best at everything, but is right on .899 of the graphs, below the floor of 0.9; CF² reaches the floor."""
+    rows = {("obs", "search"): 0.899, ("cf2", "faithful"): 0.9, ("meg", "faithful"): 1.0, ("ddbs", "search"): 0.5}
+    less = ("ged", "sparsity", "ged_on_success", "optimality_gap", "explain_calls", "runtime")
+    means = {("obs", "search"): 1.0, ("cf2", "faithful"): 2.0, ("meg", "faithful"): 3.0, ("ddbs", "search"): 0.5}
+    lines = [("tree-cycles", *row, metric, mean) for row, mean in means.items() for metric in less]
+    results = folder_with(tmp_path, lines + [("tree-cycles", *row, "correctness", mean) for row, mean in rows.items()])
+    found = layout(results)["tree-cycles"]
+    marks = {row: row_of(found, *row).cells for row in rows}
+    for metric in less:
+        assert [marks[row][metric].mark for row in rows] == ["", "best", "second", ""], metric
+    assert [marks[row]["correctness"].mark for row in rows] == ["", "second", "best", ""]
+    assert "only among rows whose Correctness is at least 0.9" in tables.markdown("table1", results)
+
+
+def test_a_row_without_correctness_is_not_marked(tmp_path: Path) -> None:
+    rows = [("obs", "search", 1.0), ("cf2", "faithful", 2.0)]
+    results = folder_with(tmp_path, [("tree-cycles", *row[:2], "ged", row[2]) for row in rows])
+    assert {row.cell("ged").mark for row in layout(results)["tree-cycles"] if row.variant != "paper"} == {""}
 
 
 def test_what_the_registry_does_not_know_is_shown_with_its_own_name(tmp_path: Path) -> None:
@@ -161,6 +183,17 @@ def test_markdown_has_the_stored_number_in_every_cell() -> None:
     columns = {metric.name for metric in (*TABLE1, *BEYOND)}
     cells = [row.cells[name] for rows in found.values() for row in rows for name in row.cells if name in columns]
     assert len(cells) > 800 and all(cell.text in text for cell in cells)
+
+
+def test_no_mark_of_the_reference_is_on_a_row_below_the_floor() -> None:
+    means, marked = stored_means(), 0
+    for dataset, rows in layout(Results((REFERENCE,))).items():
+        for row in rows:
+            for metric, cell in row.cells.items():
+                if cell.mark in ("best", "second") and metric not in ("correctness", "fidelity"):
+                    marked += 1
+                    assert means[dataset, row.method, row.variant, "correctness"] >= 0.9 - 5e-4, (row.label, metric)
+    assert marked > 30
 
 
 def test_html_has_the_stored_numbers_and_their_intervals() -> None:
