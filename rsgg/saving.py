@@ -41,6 +41,8 @@ def archive_path(path: str | Path) -> Path:
 def write_archive(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Path:
     """Write header (plain JSON values) and arrays to `path`, `.npz` appended where missing; return the path written."""
     target = archive_path(path)
+    if Path(path).is_dir():
+        raise UsageError(f"{path} is a folder; give the name of a file in it.")
     if not target.parent.is_dir():
         raise UsageError(f"{target} cannot be written because there is no folder {target.parent}; make it first.")
     buffer = io.BytesIO()

@@ -16,7 +16,10 @@ from rsgg.errors import RSGGError, UsageError
 def names(asked: Sequence[str] | None) -> list[str]:
     """["a,b", "c"] -> ["a", "b", "c"], without repetitions."""
     parts = [part.strip() for text in asked or () for part in text.split(",")]
-    return list(dict.fromkeys(part for part in parts if part))
+    found = list(dict.fromkeys(part for part in parts if part))
+    if asked and not found:
+        raise UsageError(f"{','.join(asked)!r} names nothing; give names separated by commas, or leave the option out.")
+    return found
 
 
 def numbers(asked: Sequence[str] | None, what: str) -> tuple[int, ...]:

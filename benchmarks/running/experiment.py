@@ -280,7 +280,7 @@ class Experiment(ABC):
         from figures import tables
 
         for name in self.shown(options):
-            tables.show(name, options.results)
+            tables.show(name, options.results, everything=bool(options.methods))  # who names rows wants to see them
 
     def so_far(self, options: Any, store: Store) -> str:
         """What is stored, for the sentence that is said when a run is stopped."""

@@ -92,7 +92,14 @@ def partial_order_advice(order: Any) -> str:
 
 def groups_of(order: PartialOrder, graphs: GraphBatch) -> list[Group]:
     """The groups of a partial order for these graphs; `UsageError` if they are not what it has to yield."""
-    groups, name = list(order(graphs)), type(order).__name__
+    name = getattr(order, "__name__", type(order).__name__)
+    try:
+        groups = list(order(graphs))
+    except TypeError as error:
+        raise UsageError(
+            f"The partial order {name} cannot be used ({error}); make it a function of a batch of graphs that yields "
+            "rsgg.Group objects."
+        ) from error
     for group in groups:
         if not isinstance(group, Group):
             raise UsageError(f"The partial order {name} yields a {type(group).__name__}; yield rsgg.Group objects.")

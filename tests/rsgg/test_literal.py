@@ -53,13 +53,15 @@ class EveryOther(Oracle):
 
 @pytest.fixture
 def training() -> LiteralTraining:
-    """Of class 0 on the tiny graphs, with weights large enough that every entry of Eq. 4 matters."""
-    settings = LiteralRSGGCE(hidden=3, latent=2, generator_lr=1e-4, discriminator_lr=1e-2)
+    """Of class 0 on the tiny graphs, with weights that make A + Â leave [0, 1] on both sides."""
+    settings = LiteralRSGGCE(hidden=4, latent=2, generator_lr=1e-4, discriminator_lr=1e-2)
     made = LiteralTraining(0, OWN, REAL, EveryOther(), settings, seed=3)
-    rng = torch.Generator().manual_seed(5)
+    rng = torch.Generator().manual_seed(338)
     with torch.no_grad():
         for parameter in (*made.generator.parameters(), *made.discriminator.parameters()):
-            parameter.copy_(torch.randn(parameter.shape, generator=rng) * 0.7)
+            parameter.copy_(torch.randn(parameter.shape, generator=rng) * 0.8)
+        a_g = made.generator(*made.input)[1]
+    assert a_g.min() < -0.3 and a_g.max() > 1.3
     return made
 
 
@@ -261,6 +263,17 @@ def test_relabelling_the_nodes_relabels_the_probabilities(fitted: LiteralRSGGCE)
     expected = before[rows, order[:, :, None], order[:, None, :]]
     assert torch.allclose(fitted.edge_probabilities(GRAPHS.relabelled(order), classes), expected, atol=1e-6)
     assert not torch.allclose(before, expected, atol=1e-3)
+
+
+def test_each_class_has_its_own_generator() -> None:
+    """A generator whose weights are all zero has no residual: A_g = A for the graphs of its class, and only there."""
+    explainer = LiteralRSGGCE(epochs=1).fit(GRAPHS, TreeCyclesOracle())
+    with torch.no_grad():
+        for parameter in explainer.generators_[1].parameters():
+            parameter.zero_()
+    p = explainer.edge_probabilities(GRAPHS, torch.tensor([0, 1] * 6))
+    unchanged = (p == GRAPHS.adjacency).flatten(1).all(1)
+    assert unchanged.tolist() == [False, True] * 6
 
 
 def test_probabilities_are_probabilities_of_pairs(fitted: LiteralRSGGCE) -> None:

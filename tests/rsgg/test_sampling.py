@@ -15,7 +15,7 @@ from rsgg.errors import UsageError
 from rsgg.graph import Graph, GraphBatch
 from rsgg.oracles import CountingOracle, Oracle, TreeCyclesOracle
 from rsgg.rsgg_ce.explainer import SAMPLERS, partial_order_sampling, sampler_named
-from rsgg.rsgg_ce.partial_order import ExistingThenAll, ExistingThenMissing, Within
+from rsgg.rsgg_ce.partial_order import ExistingThenAll, ExistingThenMissing, PartialOrder, Within, groups_of
 from tests.graphs import tree
 
 
@@ -265,3 +265,9 @@ def test_guarded_pairs_are_visited_in_random_order() -> None:
         (edit,) = torch.triu(found.adjacency != graphs.adjacency[0]).nonzero().tolist()
         added.add(tuple(edit))
     assert len(added) > 25, "of 36 missing pairs, 80 uniform draws meet 32 on average"
+
+
+@pytest.mark.parametrize("order", [lambda graphs: None, lambda: None, lambda graphs, more: []])
+def test_an_order_that_is_none_is_one_sentence(order: PartialOrder) -> None:
+    with pytest.raises(UsageError, match="make it a function of a batch of graphs that yields"):
+        groups_of(order, GraphBatch.of([tree(5)]))

@@ -68,7 +68,7 @@ def test_a_place_that_cannot_be_written_or_read_is_said(fitted: DDBS, tmp_path: 
     with pytest.raises(UsageError, match=r"m\.npz cannot be written because there is no folder .*missing; make it"):
         fitted.save(tmp_path / "missing" / "m")
     (tmp_path / "folder.npz").mkdir()
-    with pytest.raises(UsageError, match=r"folder\.npz could not be written"):
+    with pytest.raises(UsageError, match=r"folder\.npz is a folder; give the name"):
         fitted.save(tmp_path / "folder.npz")
     assert [path.name for path in tmp_path.iterdir()] == ["folder.npz"], "no temporary file is left"
     with pytest.raises(UsageError, match=r"folder\.npz could not be read"):
@@ -245,3 +245,9 @@ def test_a_minimised_method_finds_its_base(tmp_path: Path) -> None:
     assert path.name == "l_0.5.npz" and isinstance(loaded.base, DCE) and loaded.fitted_
     results = (explainer.explain(GRAPHS, TreeCyclesOracle()) for explainer in (before[0], loaded))
     assert len({tuple(map(str, (r.edits for r in explained))) for explained in results}) == 1
+
+
+def test_a_folder_is_no_place_to_save_to(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is a folder; give the name of a file in it"):
+        Empty().save(tmp_path)
+    assert not list(tmp_path.parent.glob(f"{tmp_path.name}.npz"))

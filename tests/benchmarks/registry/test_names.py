@@ -12,7 +12,7 @@ from rsgg.errors import UsageError
 
 @pytest.mark.parametrize(
     ("asked", "found"),
-    [(None, []), (["a,b", "c"], ["a", "b", "c"]), ([" a , ,a", "b"], ["a", "b"]), ([""], [])],
+    [(None, []), (["a,b", "c"], ["a", "b", "c"]), ([" a , ,a", "b"], ["a", "b"])],
 )
 def test_lists_of_names(asked: list[str] | None, found: list[str]) -> None:
     assert names(asked) == found
@@ -67,3 +67,8 @@ def test_references_are_found_on_the_path_and_in_the_current_folder(
 def test_a_wrong_reference_is_a_sentence(reference: str, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         imported(reference)
+
+
+def test_an_option_that_names_nothing_is_a_mistake() -> None:
+    with pytest.raises(UsageError, match="',' names nothing"):
+        names([","])
