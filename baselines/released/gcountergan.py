@@ -10,28 +10,33 @@ Hence GED ≈ (1 - σ(1)) E + ½ (n(n-1)/2 - E): 182.6 on Tree-Cycles and 3183.5
 Half of all pairs are edges of the result, so on Tree-Cycles it always has a cycle, and correctness is the share of
 trees.
 
-Deviations of the released code from CounteRGAN and from the text of the RSGG-CE paper:
+Lines are those of github.com/MarioTheOne/GRETEL at commit fa60bd27b382, in `src/explainer/explainer_countergan.py`; all
+of them, with what is only inferred, are in `docs/evidence.md`. Deviations of the released code from CounteRGAN and
+from the text of the RSGG-CE paper:
 
-1. The hard sample: the generator cannot learn (`tests/baselines/test_gcountergan.py` shows it by automatic
-   differentiation). Only its discriminator is trained, and that plays no part in an explanation. The training is left
-   out here.
-2. The threshold that the paper's search chose (.5) is never used.
-3. The loss has neither a price of the residual nor the classifier's term.
-4. The candidate is never checked: it is returned whether or not it changes the class.
+1. The hard sample (`:420-433`): the generator cannot learn (`tests/baselines/test_gcountergan.py` shows it by automatic
+   differentiation). Only its discriminator is trained, by both optimisers (`:152-160`), and that plays no part in an
+   explanation. The training is left out here.
+2. The threshold that the paper's search chose (.5) is stored (`:342`) and never used.
+3. The loss has neither a price of the residual nor the classifier's term (`:245-247`).
+4. The candidate is never checked: it is returned whether or not it changes the class (`:87-91`).
 
-How oracle calls are counted: the released loop scores every batch of each discriminator step with the oracle, 250
-iterations × 3 steps × 2 classes × b graphs. A batch has int(.1 · n_c) graphs of either class, by *true label*; in the
-folds behind the printed numbers that makes b = int(.1 N) - 1 of N training graphs: 44 of 450 (66000 calls, 1320 per
-test graph) and 8 of 90 or 91 on ASD (12000 calls). `_fit` asks about as many training graphs, in turn, and does not
-use the answers; in the released loop half of the graphs asked about are generated, and their scores are not used
-either. One question per explanation comes on top: there it is about the class of the input, which chooses the network.
-Here that is known already, and the question is about the candidate; whatever the answer, the candidate is returned.
+How oracle calls are counted: the released loop scores every batch of each discriminator step with the oracle
+(`:179-211`), 250 iterations × 3 steps × 2 classes × b graphs. A batch has int(.1 · n_c) graphs of either class, by
+*true label* (`:265-279`). That b was int(.1 N) - 1 of N training graphs in the folds behind the printed numbers is
+inferred from these: 44 of 450 (66000 calls, 1320 per test graph) and 8 of 90 or 91 on ASD (12000 calls). `_fit` asks
+about as many training graphs, in turn, and does not use the answers; in the released loop half of the graphs asked
+about are generated, and their scores are not used either (`:221-222`). One question per explanation comes on top: there
+it is about the class of the input (`:79`), which chooses the network (`:84`). Here that is known already, and the
+question is about the candidate; whatever the answer, the candidate is returned.
 
 Not kept:
 
-1. Every *ordered* pair has its own coin there, and the matrix that comes out is not symmetric; here a pair has one
-   coin, with the mean of both probabilities. The mean GED is the same.
-2. The dense layer of the generator has 14 million weights for 28 nodes but 5.4·10⁹ for 116 (20 GB). Above
+1. Every *ordered* pair has its own coin there (`:433`), and the matrix that comes out is not symmetric and stored as it
+   is (`:89`); here a pair has one coin, with the mean of both probabilities. The mean GED is the same, its spread and
+   that of the sums that the ASD rule reads is larger here; the cycle rule reads the graph that has an edge where
+   either coin fell, three quarters of all pairs there.
+2. The dense layer of the generator (`:366-368`) has 14 million weights for 28 nodes but 5.4·10⁹ for 116 (20 GB). Above
    `MOST_DENSE_WEIGHTS` it is factorised as in `rsgg.baselines.gcountergan`; the network is random in either case.
 """
 

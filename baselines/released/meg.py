@@ -1,30 +1,38 @@
 """MEG as the comparison behind Table 1 ran it: in effect the nearest of ten random end states.
 
-Kept apart from the method (`rsgg.baselines.meg`) so that its numbers come out again and can be explained. Its row:
+Kept apart from the method (`rsgg.baselines.meg`) so that the mean of its row comes out again. What is computed here:
 
     GED = min over 10 episodes of P - |X|,    X = the pairs that an odd number of 10 prefixes of random length flip,
 
 with P = n (n - 1) / 2 pairs and prefix lengths uniform on 1 … P. For large P, 1 - |X| / P is Beta(6, 5) distributed,
 and the smallest of ten has mean .322: GED 159.8 on 32 nodes (paper 159.700) and 122.0 on 28.
 
-Deviations of what ran from MEG's paper and from the text, each visible below:
+Lines are those of github.com/MarioTheOne/GRETEL at commit fa60bd27b382, below `src/explainer/`; all of them, with what
+is only inferred, are in `docs/evidence.md`. Deviations of what ran from MEG's paper and from the text:
 
-1. The oracle is not in the reward: the reward of a state is its GED to the input. No question is ever asked.
-2. One matrix is changed in place while actions are enumerated, pair after pair in the order of the upper triangle:
-   action k flips the first k pairs, not the k-th. (There is no action that does nothing.)
-3. The enumeration of a state's own actions goes through the state's own matrix and leaves every pair of it flipped. It
-   is enumerated once more after the last step, so that the end state is the complement of where the walk went.
-4. The queue sorts by rising reward, and the reward is a distance: the nearest end state is returned, valid or not.
-5. Ten episodes of ten steps, ε ≥ .987 throughout: the network is asked in about one step of a hundred and has
-   then seen a hundred transitions at most. It is left out here, as in the simulation that gives 159.1 on 32 nodes.
-6. The published row is from 32-node graphs (GED / Sparsity = 63.6 = |V| + |E|), the other rows from 28 nodes.
-7. The "×" on ASD is memory: 6670 actions × 13457 inputs per step and transition. A graph whose actions would need more
-   than `MEMORY_LIMIT` is a failure here too.
+1. The oracle is not in the reward: the reward of a state is its GED to the input
+   (`meg/environments/basic_policies.py:19`, `:60-63`). No question is ever asked.
+2. One matrix is changed in place while actions are enumerated, pair after pair in the order of the upper triangle
+   (`:40-53`): action k flips the first k pairs, not the k-th. (There is no action that does nothing.)
+3. The enumeration goes through the state's own stored matrix (`../dataset/data_instance_base.py:117-132`) and leaves
+   every pair of it flipped; it takes place once more after the last step (`basic_policies.py:73`). Here that is taken
+   as the end state: the complement of where the walk went. See below.
+4. The queue sorts by rising reward, and the reward is a distance: the nearest end state is returned, valid or not
+   (`explainer_factory.py:284`, `meg/utils/queue.py:22`, `meg/explainer_meg.py:64-65`).
+5. Ten episodes of ten steps, ε ≥ .987 throughout (`meg/explainer_meg.py:85`, `:150`, `:182`): the network is asked in
+   about one step of a hundred and has then seen a hundred transitions at most. It is left out here.
+6. The published row is from 32-node graphs, the other rows from 28 nodes: it is the mean of the ten stored runs in
+   `legacy/tc-500-32/meg_fit_on_…fold_id=-1/` (GED 159.704, runtime 272.106 s, 500 graphs each). The configuration
+   stored in them says 32 nodes and ten episodes, and leaves the steps at their default, ten (`basic_policies.py:11`).
+7. The "×" on ASD is taken to be memory: 6670 actions × 13457 inputs per step and transition (inferred; no record of it
+   is stored). A graph whose actions would need more than `MEMORY_LIMIT` is a failure here too.
 
-Point 3 is inferred from the published number and not settled by the code: ten steps are the environment's default, the
-configuration of the run is not known. With ten steps and without the last complement the nearest of ten is at 119 on 32
-nodes; if the input's own matrix is complemented between episodes as well, as the public code reads, the mean is about
-P / 2 = 248. One-step episodes give P / 11 = 45. Without the complement, 17 or 22 steps would fit the number too.
+Point 3 has the right mean for a wrong reason. GED of single graphs in the stored runs has a standard deviation of 29.0,
+here it is 38.9. What has both (159.9 and 28.8, indistinguishable in 5000 graphs) is the code of April 2023 read
+literally: the distance was between the *graphs*, which the enumeration does not complement; the matrix of the input
+is complemented between episodes; and its rows are in the order in which nodes appear in the list of edges, where the
+graph has their names, so that input and end state differ in 57 pairs before the first step. `docs/evidence.md` has the
+comparison. On 28 nodes that reading gives 123.7 instead of 122.0.
 """
 
 from __future__ import annotations
