@@ -28,7 +28,7 @@ is only inferred, are in `docs/evidence.md`. Deviations of what ran from MEG's p
    is stored). A graph whose actions would need more than `MEMORY_LIMIT` is a failure here too.
 
 Point 3 has the right mean for a wrong reason. GED of single graphs in the stored runs has a standard deviation of 29.0,
-here it is 38.9. What has both (159.9 and 28.8, indistinguishable in 5000 graphs) is the code of April 2023 read
+here it is 38.9. Of the readings tried, the one that has both (159.9 and 28.8) is the code of April 2023 taken
 literally: the distance was between the *graphs*, which the enumeration does not complement; the matrix of the input
 is complemented between episodes; and its rows are in the order in which nodes appear in the list of edges, where the
 graph has their names, so that input and end state differ in 57 pairs before the first step. `docs/evidence.md` has the
