@@ -65,7 +65,9 @@ def test_every_writer_writes_every_cell(one: Sheet) -> None:
         assert [re.sub(r"</?u>|[*✓≈≠○ ]", "", cell) for cell in row[1:]] == wanted[1:]
 
     read = [row for row in HtmlReader(sheet.html([one])).rows[1:] if len(row) > 1]
-    assert [[text.rstrip(" ✓≈≠○") for _, _, text in row] for row in read] == [[t.rstrip() for t in row] for row in texts]
+    assert [[text.rstrip(" ✓≈≠○") for _, _, text in row] for row in read] == [
+        [t.rstrip() for t in row] for row in texts
+    ]
 
     tex = sheet.latex([one])
     assert_balanced(tex)
