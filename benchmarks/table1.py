@@ -28,12 +28,8 @@ from benchmarks.running.plan import cells_for
 
 REPLICATES = {
     ("rsgg-ce", "released"): 20,
-    ("cf2", "released"): 5,
-    ("g-countergan", "released"): 5,
-    ("meg", "released"): 5,
 }
-REPLICATES_ON = {("tree-cycles", "clear", "released"): 3}  # on ASD its ten folds take as long as all else released
-REPLICATES_OF_VARIANT = {"control": 5, "search": 5}
+REPLICATES_OF_VARIANT = {"released": 5, "control": 5, "search": 5}
 REPLICATES_WITHOUT_TRAINING = 10  # RSGG-CE with an untrained or uniform generator costs next to nothing
 
 
@@ -49,8 +45,7 @@ def replicates(task: TaskEntry, method: Method) -> int:
         return REPLICATES_WITHOUT_TRAINING
     if task.renames:
         return 1
-    usual = REPLICATES.get(method.row, REPLICATES_OF_VARIANT.get(method.variant, 1))
-    return REPLICATES_ON.get((task.name, *method.row), usual)
+    return REPLICATES.get(method.row, REPLICATES_OF_VARIANT.get(method.variant, 1))
 
 
 def plan(options: RunOptions) -> list[Cell]:

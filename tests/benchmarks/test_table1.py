@@ -417,6 +417,8 @@ def test_every_row_has_the_replicates_that_are_declared() -> None:
         ("tree-cycles", "rsgg-ce:released"): 20,
         ("asd", "rsgg-ce:released"): 20,
         ("tree-cycles", "cf2:released"): 5,
+        ("tree-cycles", "clear:released"): 5,
+        ("asd", "clear:released"): 5,
         ("tree-cycles-32", "meg:released"): 5,
         ("tree-cycles", "released-uniform:control"): 10,
         ("asd", "two-sided-min:search"): 5,
