@@ -149,9 +149,10 @@ class LiteralTraining:
         self.d_optimiser = torch.optim.Adam(self.discriminator.parameters(), lr=settings.discriminator_lr)
 
     def epoch(self) -> dict[str, float]:
-        """One step of 𝔻 up Eq. 4, then one step of 𝔾 down its third sum; both losses per graph of class c."""
+        """One step of 𝔻 up Eq. 4, then one step of 𝔾 down its third sum; a row of curves, per graph of class c."""
         x, a = self.generator(*self.input)
-        flipped = self._flips(a.detach())
+        sampled, p = self._sample(a.detach()), a.detach().clamp(0, 1)
+        flipped = (self.oracle.predict(sampled) != self.c).float().to(a.device)
         generated = self.discriminator(x.detach(), a.detach(), self.nodes)
         d_loss = -equation_4(self.discriminator(*self.real), generated, flipped)
         self.d_optimiser.zero_grad()
@@ -165,14 +166,15 @@ class LiteralTraining:
             "discriminator_loss": float(d_loss.detach()) / len(x),
             "generator_loss": float(g_loss.detach()) / len(x),
             "flip_rate": float(flipped.mean()),
+            "edits": float((sampled.adjacency != self.graphs.adjacency).sum()) / 2 / len(x),
+            "diversity": float((p * (1 - p)).sum()) / len(x),  # pairs on which two samples differ: Σ_{u<v} 2p(1 - p)
         }
 
-    def _flips(self, a: Tensor) -> Tensor:
-        """[Φ(X_g, A_g) ≠ c] of one sample of each A_g: one oracle call each."""
+    def _sample(self, a: Tensor) -> GraphBatch:
+        """One sample of each A_g, about which the oracle is asked."""
         coins = torch.rand(a.shape, generator=self.rng)  # of the pairs u < v
         upper = ((coins < a.cpu()) & self.graphs.pair_mask).to(torch.uint8)
-        sampled = self.graphs.candidates(upper + upper.transpose(1, 2), torch.arange(len(a)))
-        return (self.oracle.predict(sampled) != self.c).float().to(a.device)
+        return self.graphs.candidates(upper + upper.transpose(1, 2), torch.arange(len(a)))
 
 
 # -- The method ------------------------------------------------------------------------------------------

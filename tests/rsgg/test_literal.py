@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 import torch
@@ -167,18 +169,28 @@ def test_the_discriminator_goes_up_all_three_sums(training: LiteralTraining) -> 
     assert equation_4(moved) > equation_4(before)
 
 
-def test_the_oracle_is_asked_about_samples_of_the_cut_probabilities(training: LiteralTraining) -> None:
-    oracle, trials = training.oracle, 2000
-    assert isinstance(oracle, EveryOther)
+def test_samples_are_drawn_from_the_cut_probabilities(training: LiteralTraining) -> None:
+    trials = 2000
     a_g = torch.tensor([[0.0, 1.3, 0.25], [1.3, 0.0, -0.4], [0.25, -0.4, 0.0]])
     padded = torch.zeros(2, 4, 4)
     padded[0, :3, :3] = padded[1, :3, :3] = a_g
-    for _ in range(trials):
-        training._flips(padded)
-    seen = torch.stack([batch.adjacency[0] for batch in oracle.asked]).double()
+    seen = torch.stack([training._sample(padded).adjacency[0] for _ in range(trials)]).double()
     assert torch.equal(seen, seen.transpose(1, 2)) and not seen.diagonal(dim1=1, dim2=2).any()
     assert (seen[:, 0, 1] == 1).all() and not seen[:, 1, 2].any() and not seen[:, 3].any()
     assert float(seen[:, 0, 2].mean()) == pytest.approx(0.25, abs=4 * math.sqrt(0.25 * 0.75 / trials))
+
+
+def test_curves_of_an_epoch_describe_what_the_oracle_was_asked_about(training: LiteralTraining) -> None:
+    oracle = training.oracle
+    assert isinstance(oracle, EveryOther)
+    made = [generated(weights_of(training.generator), x, a)[1] for x, a in plain(OWN)]
+    row = training.epoch()
+    (asked,) = oracle.asked
+    edits = [set(nx.Graph(np.array(one.adjacency)).edges) ^ set(nx.Graph(np.array(other.adjacency)).edges)
+             for one, other in zip(asked, OWN, strict=True)]  # fmt: skip
+    assert row["edits"] == sum(map(len, edits)) / 2 > 0
+    chances = [min(max(a[u, v], 0), 1) for a in made for u, v in combinations(range(len(a)), 2)]
+    assert row["diversity"] == pytest.approx(sum(2 * p * (1 - p) for p in chances) / 2, rel=1e-5)
 
 
 # -- Training and inference as a whole -------------------------------------------------------------------
