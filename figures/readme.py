@@ -195,7 +195,35 @@ def searches(results: Results) -> str:
 
 # -- The file --------------------------------------------------------------------------------------------
 
-BLOCKS = {"results": table1, "ablations": ablations, "claims": claims, "growth": growth, "searches": searches}
+# -- Training ----------------------------------------------------------------------------------------------
+
+RSGG_CE = ("rsgg-ce", "faithful")
+
+
+def training(results: Results) -> str:
+    """What training RSGG-CE costs in questions, how many fits collapse, and how far folds differ, in sentences."""
+    table, fits = results.table("table1"), results.table("training")
+    assert table is not None and fits is not None
+    said = []
+    for task in tasks.of_paper():
+        own = table[(table["dataset"] == task.name) & (table["method"] == "rsgg-ce") & (table["variant"] == "faithful")]
+        calls = own.set_index("metric").loc["fit_calls"]
+        ours = fits[(fits["dataset"] == task.name) & (fits["method"] == "rsgg-ce") & (fits["variant"] == "faithful")]
+        ledger = results.ledger(task.name, *RSGG_CE)
+        folds = (ledger["predicted"] != ledger["predicted_cf"]).groupby(ledger["fold"]).mean()
+        said.append(
+            f"On {task.label}, training asks the oracle {calls['mean']:,.0f} questions per fold "
+            f"({calls['mean'] * calls['folds'] / calls['n']:,.0f} per test graph); {(ours['collapsed'] != 'no').sum()} "
+            f"of {len(ours)} fits collapse by the rule of `benchmarks/judging/collapse.py`; Correctness of the folds: "
+            f"{', '.join(f'{value:.2f}' for value in folds)}."
+        )
+    return "\n".join(said)
+
+
+BLOCKS = {
+    "results": table1, "training": training, "ablations": ablations, "claims": claims, "growth": growth,
+    "searches": searches,
+}  # fmt: skip
 
 
 def with_blocks(readme: str, results: Results) -> str:
