@@ -92,7 +92,7 @@ def test_every_weight_of_the_objective_weighs_its_term(data: Dataset, monkeypatc
         measured = []
         for weight in (1.0, 2.0):
             gradients.clear()
-            CLEAR(**{**vars(CLEAR.tiny()), **off, name: weight}).fit(data.graphs[:20], ManyEdges())
+            CLEAR(**{**vars(CLEAR.tiny()), **off, name: weight}).fit(data.graphs[:20], ManyEdges())  # type: ignore[arg-type]
             measured.append(gradients[-1])
         assert measured[0] > 0 and measured[1] == pytest.approx(2 * measured[0], rel=1e-3), name
 

@@ -23,7 +23,7 @@ from tests.graphs import has_cycle
 def training(**settings: object) -> ClassTraining:
     """The training of the cyclic class on a few small graphs."""
     graphs = TreeCycles(n_nodes=8, n_graphs=30, max_cycle_nodes=4).load().graphs
-    explainer = RSGGCE.tiny() if not settings else RSGGCE(**{**vars(RSGGCE.tiny()), **settings})  # type: ignore[arg-type]
+    explainer = RSGGCE.tiny() if not settings else RSGGCE(**{**vars(RSGGCE.tiny()), **settings})
     explainer.mean_, explainer.std_ = torch.zeros(9), torch.ones(9)
     own = TreeCyclesOracle().predict(graphs) == 1
     data = ClassData(
