@@ -54,7 +54,7 @@ def signs(line: Mapping[str, Any], edges: float) -> list[Sign]:
     """The signs of the rule above, for a line of `judge`; none where the curves hold no samples."""
     if pd.isna(line.get("flip_rate")):
         return []
-    flips, edits = float(line["flip_rate"]), float(line["edits"])
+    flips, edits = float(line["flip_rate"]), float(line.get("edits", float("nan")))  # a method need not count edits
     found = [Sign("flips", "proposes nothing that flips", flips, MIN_FLIP_RATE, flips >= MIN_FLIP_RATE)]
     if not pd.isna(line.get("diversity")):  # a method without chance has none
         diversity = float(line["diversity"])

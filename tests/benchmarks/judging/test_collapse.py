@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from benchmarks.judging.collapse import judge
+from benchmarks.judging.collapse import judge, signs
 
 GOOD = {"flip_rate": 0.9, "edits": 2.0, "diversity": 1.0, "score_spread": 0.2}
 EDGES = pd.Series({"d": 28.0})
@@ -41,3 +41,7 @@ def test_curves_without_samples_are_not_judged_and_none_is_no_line() -> None:
     bare = curves({}).drop(columns=list(GOOD))
     assert judge(bare, EDGES)["collapsed"].tolist() == [""]
     assert judge(pd.DataFrame(), EDGES).empty
+
+
+def test_curves_without_edits_are_judged_by_the_rest() -> None:
+    assert [sign.check for sign in signs({"flip_rate": 0.1}, 20.0) if not sign.passed] == ["flips"]
