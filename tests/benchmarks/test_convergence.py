@@ -131,7 +131,7 @@ def test_the_reference_has_ten_seeds_of_every_curve_and_its_collapses_are_those_
     table = pd.read_csv(tmp_path / "convergence.csv")
     assert set(table["seeds"]) == {10}
     per_curve = table.groupby(["dataset", "variant", "class", "metric"]).size()
-    assert len(per_curve) == 2 * 2 * (2 * 6 + 5 + 2) and per_curve.max() == 100, "to the letter: no spread; released: losses"
+    assert len(per_curve) == 2 * 2 * (2 * 6 + 5 + 2) and per_curve.max() == 100, "literal: no spread; released: losses"
     found = pd.read_csv(tmp_path / "convergence_checks.csv")
     assert len(found) == 2 * 4 * 2 * 10 * 12
     signs = found[found["check"].isin(["flips", "diversity", "edits"])]
