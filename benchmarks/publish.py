@@ -16,7 +16,7 @@ from benchmarks.convergence import Convergence
 from benchmarks.hpo import Hpo
 from benchmarks.results.artefacts import MANIFEST, Artefacts, read_manifest, unlisted
 from benchmarks.results.cell import Cell
-from benchmarks.results.files import shown, write_whole
+from benchmarks.results.files import shown, write_bytes
 from benchmarks.results.ledger import Store, compact
 from benchmarks.running.experiment import Experiment, Finished
 from benchmarks.running.options import AblationOptions, RunOptions, Table1Options
@@ -43,8 +43,7 @@ def publish(source: Path, out: Path) -> str:
     compact(Store(source), out, keys, {cell.key for cell in plans["table1"]})
     for pattern in COPIED:
         for path in sorted(source.glob(pattern)) if source != out else ():
-            content = path.read_bytes()
-            write_whole(out / path.name, lambda file, content=content: file.write(content))  # type: ignore[misc]
+            write_bytes(out / path.name, path.read_bytes())
     render(out)
     return f"{shown(out)} holds {len(read_manifest(out)['files'])} files, all of them in its manifest."
 

@@ -69,8 +69,12 @@ def write_whole(path: Path, write: Callable[[Any], None]) -> None:
                 temporary.unlink(missing_ok=True)
 
 
+def write_bytes(path: Path, content: bytes) -> None:
+    write_whole(path, lambda file: file.write(content))
+
+
 def write_text(path: Path, text: str) -> None:
-    write_whole(path, lambda file: file.write(text.encode()))
+    write_bytes(path, text.encode())
 
 
 def csv_of(table: pd.DataFrame) -> str:

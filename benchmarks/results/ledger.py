@@ -23,7 +23,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -357,10 +357,10 @@ class Store:
         row, seen = _row_name(method, variant), set()
         folder = self.root / "cells" / _safe(task) / row
         for path in sorted(folder / name for name in _names(folder)):
-            definition = self._definition(path, lambda path=path: _read_metadata(path))  # type: ignore[misc]
+            definition = self._definition(path, partial(_read_metadata, path))
             if definition is not None:
                 seen.add(key_of(definition))
-                yield definition, lambda path=path: _read_cell(path)  # type: ignore[misc]
+                yield definition, partial(_read_cell, path)
         path = self.root / "ledger" / f"{_safe(task)}.{row}.parquet"
         try:
             file = self._file(path)
@@ -370,9 +370,9 @@ class Store:
             self.noticed.append(f"{shown(path)} {damage}; it is left out.")
             return
         for key, (about, _) in file.about.items():
-            definition = None if key in seen else self._definition(path, lambda about=about: about)  # type: ignore[misc]
+            definition = None if key in seen else self._definition(path, partial(dict, about))
             if definition is not None:
-                yield definition, lambda key=key: file.cell(key)  # type: ignore[misc]
+                yield definition, partial(file.cell, key)
 
     def _definition(self, path: Path, metadata: Callable[[], Metadata]) -> Metadata | None:
         """What a file's metadata define; None, and a line in `noticed`, where they are damaged."""
