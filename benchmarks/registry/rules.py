@@ -1,4 +1,4 @@
-"""The rules of the verdicts on printed numbers and of the marks in tables: all of them, and nothing else.
+"""The rules of judgement, of verdicts on printed numbers, marks in tables, findings and claims: all, and nothing else.
 
 They lie here, below stored results, judgements and figures, because all three follow them. A rule is changed in a
 commit of its own that gives the reason, before any table is rendered with it. The rules on kinds, on what can fail, on
@@ -36,7 +36,10 @@ MIN_REPLICATES = 3  # of ten folds each; with fewer, t quantiles are so large th
 REPRODUCED, ORDER_HOLDS, DIFFERS = "reproduced", "order holds", "differs"
 NOT_COMPARABLE = "not comparable"
 
-COMPARED_VARIANTS = frozenset({"released", "faithful"})  # what the paper's rows are about; other variants are not in it
+COMPARED_VARIANTS = frozenset({"released", "literal", "faithful"})
+"""Rows that are held against the printed one: what the released code computes, the paper to the letter (the text that
+the printed row is said to come from: whether it gives that row is the most direct question of all), and the methods as
+their papers define them. The verdict on a printed number is that of the released row alone."""
 MACHINE_DEPENDENT = frozenset({"runtime"})
 WHY_NOT_COMPARABLE = "another machine, another implementation and other work timed"
 
@@ -62,3 +65,40 @@ CORRECTNESS_FLOOR = 0.9
 this: few edits, or a low cost, are no merit where nothing is explained."""
 
 MEASURES_OF_SUCCESS = frozenset({"correctness", "fidelity"})
+
+ROW_MARKS = {
+    "∇": "uses the oracle's exact gradient (white box); all others ask for classes only",
+    "†": "fits collapse by the rule of benchmarks/judging/collapse.py; how many is said with the table",
+    "¹": "one replicate: its interval is over folds of one data set with one set of seeds",
+}
+"""Marks behind the name of a row. A row that was not measured on all ten folds also says on how many."""
+
+# -- Findings --------------------------------------------------------------------------------------------
+
+CONFIRMED, IN_PART, NOT_CONFIRMED, OPEN = "confirmed", "confirmed in part", "not confirmed", "open"
+"""A finding is a list of conditions, each of which stands in findings.csv with whether it holds. It is confirmed if all
+of them hold, confirmed in part if some do, and not confirmed if none does; open if something was not measured. Its
+title claims no more than its conditions ask.
+
+The conditions were not written blindly: the committed results were known. They were changed where a title claimed more
+than was asked, or where two findings of one kind asked different things:
+
+- Findings 1 (CF²) and 3 (CLEAR) both say what a printed row is. Both ask, on both data sets, that the released method
+  does on every instance what the title says, and that the five printed structural metrics lie inside the prediction
+  interval. Finding 3 used to ask the first on Tree-Cycles only, and not at all for the second.
+- Finding 5 asks, on both data sets, that the released method with an untrained and with a constant generator scores
+  inside its own prediction interval, and on Tree-Cycles that the method trained by score function tells edges on cycles
+  from others and beats the printed Correctness and GED. A mean inside an interval is no proof of equality, and the
+  title no longer says that nothing depends on training.
+- Finding 11 asks whether trials of our searches of released methods differ in Correctness, whether the released CF²
+  returns anything but the empty graph for any searched value, and whether CLEAR's weights change what it returns. That
+  the published search measured its trials on the test folds is read in its code and not tested; the title no longer
+  says it.
+- Findings 2 (GED), 4 (sizes and printed calls) and 10 (Oracle Calls) name the one quantity that they look at.
+"""
+
+CLOSED_FORM_SHARE = 0.005  # of a printed GED: how far closed form and measurement may be from it (finding 2)
+SAME_SIZE = 1.0  # nodes and edges: how far the mean size of graphs may be from what is printed (finding 4)
+LEAST_AUROC = 0.85  # of the probabilities of removal, for edges on cycles against others (finding 5)
+STANDARD_ERRORS = 3.5  # with some sixty points compared, one in thirty such tables has a larger one by chance (7, 8)
+NEAR_OPTIMUM = 1.01  # GED as a multiple of the optimum (finding 12)
