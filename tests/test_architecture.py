@@ -11,8 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import import_graph
-from benchmarks.import_graph import (
+from benchmarks.registry import methods, tasks
+from benchmarks.registry.methods import OWN
+from benchmarks.results.files import REFERENCE
+from benchmarks.results.reader import Results
+from docs import import_graph
+from docs.import_graph import (
     BELOW,
     PICTURE,
     ROOT,
@@ -24,10 +28,6 @@ from benchmarks.import_graph import (
     room_imports,
     upward,
 )
-from benchmarks.registry import methods, tasks
-from benchmarks.registry.methods import OWN
-from benchmarks.results.files import REFERENCE
-from benchmarks.results.reader import Results
 from figures import tables
 
 MODELS = ("torch", "torch_geometric", "rsgg.explainer", "rsgg.rsgg_ce", "rsgg.baselines", "rsgg.oracles", "rsgg.data")
@@ -154,7 +154,7 @@ def test_a_room_never_lies_below_itself() -> None:
 def test_the_picture_is_of_these_sources_and_its_arrows_point_down() -> None:
     arrows = import_graph.arrows()
     assert arrows and all(import_graph.position(upper)[1] > import_graph.position(lower)[1] for upper, lower in arrows)
-    assert import_graph.described() in PICTURE.read_text(encoding="utf-8"), "run python benchmarks/import_graph.py"
+    assert import_graph.described() in PICTURE.read_text(encoding="utf-8"), "run python docs/import_graph.py"
 
 
 # -- What loads no model -------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ for name in {wanted!r}:
 
 
 @pytest.mark.parametrize(
-    "module", ["rsgg.statistics", "rsgg.seeds", "rsgg.errors", "benchmarks.cli", "benchmarks.import_graph"]
+    "module", ["rsgg.statistics", "rsgg.seeds", "rsgg.errors", "benchmarks.cli", "docs.import_graph"]
 )
 def test_light_modules_load_no_torch(module: str) -> None:
     program = f"import sys, {module}; sys.exit('torch' in sys.modules)"

@@ -23,10 +23,10 @@ from matplotlib.text import Text
 from benchmarks.ablation import Ablation
 from benchmarks.cli import main
 from benchmarks.hpo import Hpo
-from benchmarks.import_graph import ROOT
 from benchmarks.registry import methods, tasks
 from benchmarks.results.artefacts import read_manifest
 from benchmarks.results.cell import Cell
+from benchmarks.results.files import ROOT
 from benchmarks.results.ledger import Store
 from benchmarks.results.reader import Results
 from benchmarks.running.options import AblationOptions, HpoOptions, RunOptions, Table1Options

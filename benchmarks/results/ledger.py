@@ -177,7 +177,7 @@ def _read_metadata(path: Path) -> Metadata:
 
 def _check_format(meta: Metadata) -> None:
     if meta["format"] != FORMAT:
-        raise Damaged("was written in another format (python -m benchmarks.migrate brings it up to date)")
+        raise Damaged("was written in another format, by an older version of this project")
 
 
 @contextmanager

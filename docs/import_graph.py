@@ -1,4 +1,4 @@
-"""Which room of the project imports which, read from the sources: python benchmarks/import_graph.py
+"""Which room of the project imports which, read from the sources: python docs/import_graph.py
 
 Draws docs/import_graph.svg: a box per room, an arrow from each room to those that it imports. Every arrow points down,
 which tests/test_architecture.py asserts with the functions of this module. Imports inside functions count, and so do

@@ -1,0 +1,1 @@
+"""The manual, and the script that draws its picture of the project."""
