@@ -61,11 +61,14 @@ class Evidence:
         return verdicts == ["reproduced"] * len(metrics)
 
     def side_by_side(self, dataset: str, one: tuple[str, str], other: tuple[str, str]) -> pd.DataFrame:
-        """Two rows' outcomes on the same instances, the second's with the suffix _other."""
-        rows = [self.rows(dataset, *row).set_index(["fold", "instance"]) for row in (one, other)]
-        if set(rows[0].index) != set(rows[1].index):
+        """Two rows' outcomes on the same instances of all replicates that both have, the second's with the suffix
+        _other."""
+        rows = [self.rows(dataset, *row, all_replicates=True) for row in (one, other)]
+        shared = set(rows[0]["seed"]) & set(rows[1]["seed"])
+        both = [own[own["seed"].isin(shared)].set_index(["seed", "fold", "instance"]) for own in rows]
+        if not shared or set(both[0].index) != set(both[1].index):
             raise NotMeasured(f"{one[0]} and {other[0]} were not measured on the same graphs of {dataset}")
-        return rows[0].join(rows[1].add_suffix("_other"))
+        return both[0].join(both[1].add_suffix("_other"))
 
     def stored(self, name: str, command: str) -> pd.DataFrame:
         """A table that another experiment has written."""

@@ -39,7 +39,7 @@ PARTS = Path(__file__).parent / "parts"
 LIMIT = 15_000_000  # bytes: a page that a mail or a phone still takes
 KINDS = {  # how the verdicts of tables, findings and claims are coloured
     "reproduced": "good", "confirmed": "good", "holds": "good",
-    "order holds": "fair", "partly confirmed": "fair", "holds as released only": "fair",
+    "order holds": "fair", "confirmed in part": "fair", "holds as released only": "fair",
     "holds as written only": "fair",
     "differs": "bad", "does not hold": "bad", "not confirmed": "bad",
 }  # fmt: skip
@@ -148,7 +148,8 @@ def _embedded(picture: Path) -> dict[str, Any]:
 
 # -- Findings and claims ---------------------------------------------------------------------------------
 
-FINDING = {"paper": "The paper says", "artefacts": "The released code", "measured": "Measured", "command": "Command"}
+FINDING = {"paper": "The paper says", "artefacts": "The released code", "measured": "Measured", "holds": "Holds",
+           "fails": "Does not hold", "command": "Command"}  # fmt: skip
 CLAIM = {"place": "Where", "evidence": "Evidence", "released": "As released", "faithful": "As written"}
 
 

@@ -30,7 +30,7 @@ STANDS = (
 
 FINDING = {
     "finding": "Finding", "paper": "The paper", "artefacts": "Data and artefacts", "measured": "Measured",
-    "verdict": "Verdict", "command": "Again",
+    "verdict": "Verdict", "holds": "Holds", "fails": "Does not hold", "command": "Again",
 }  # fmt: skip
 CLAIM = {
     "claim": "Claim", "place": "On", "verdict": "Verdict", "released": "As released", "faithful": "As written",
@@ -129,11 +129,14 @@ def _verdict(line: dict[str, str]) -> list[Cell]:
 def findings(results: Results, *, everything: bool) -> list[Sheet]:
     """What a close reading found: the titles with their verdicts, or all that is said about each."""
     table = stored(results, "findings")
-    caption = f"Computed from the stored results; the rule of each verdict is in benchmarks/judging. {counted(table)}"
+    caption = (
+        "Computed from the stored results. A finding is a list of conditions: confirmed if all of them hold, confirmed "
+        f"in part if some do (benchmarks/registry/rules.py). {counted(table)}"
+    )
     notes = [] if everything else ["What the paper says, its data say and was measured: show findings --all."]
     table["finding"] = table["number"] + ". " + table["finding"]
     table["command"] = table["command"].where(table["verdict"] != "open", "")
-    columns = [*FINDING] if everything else ["finding", "verdict"]
+    columns = [name for name in FINDING if name in table] if everything else ["finding", "verdict"]
     headings = [FINDING[name] for name in columns]
     groups = [Group("", rows_of(table[columns]))]
     stands = [text("stands", "What stands", STANDS)] if everything else []
