@@ -29,6 +29,7 @@ from benchmarks.running.options import (
     RuntimeOptions,
     Table1Options,
     TraceOptions,
+    VariationOptions,
     available_cores,
 )
 from rsgg.errors import RSGGError
@@ -88,6 +89,10 @@ experiment(
 experiment(
     "convergence", "benchmarks.convergence:Convergence",
     "Both losses of RSGG-CE per epoch, with checks for mode collapse.", "convergence", ConvergenceOptions,
+)  # fmt: skip
+experiment(
+    "variations", "benchmarks.variations:Variations", "A row with one thing changed at a time: what matters?",
+    "variations --study training", VariationOptions,
 )  # fmt: skip
 experiment("hpo", "benchmarks.hpo:Hpo", "Search for hyper-parameters.", "hpo --method cf2", HpoOptions)
 experiment(

@@ -117,6 +117,15 @@ class AblationOptions(RunOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class VariationOptions(RunOptions):
+    """What variations understand besides: which study."""
+
+    unused = ("methods", "datasets")
+
+    study: Annotated[list[str] | None, Option(help="training, meg-asd; one after the other unless named.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class RuntimeOptions(RunOptions):
     """What measuring runtimes understands besides. Points are measured one at a time on one thread of the CPU."""
 

@@ -74,12 +74,12 @@ from rsgg.oracles.oracle import CountingOracle
 from rsgg.rsgg_ce.partial_order import ExistingThenMissing, Group, PartialOrder, groups_of, partial_order_advice
 from rsgg.rsgg_ce.training import (
     ClassData,
+    ClassTraining,
     Generator,
     TrainedClass,
     TrainingSettings,
     build_generator,
     empty_generator,
-    fit_class,
 )
 from rsgg.seeds import seed_for, streams, uniforms
 
@@ -149,18 +149,20 @@ class RSGGCE(Explainer):
             own = classes == c
             data = ClassData(c, graphs.select(own), features[own], graphs.select(~own), oracle)
             if self.generator == "trained":
-                trained.append(fit_class(data, settings, seed, self.device))
+                trained.append(self._training()(data, settings, seed, self.device).run())
             else:
                 untrained = build_generator(data.graphs, features.shape[2], settings, seed_for(seed, c))
                 trained.append(TrainedClass(untrained))
         self.generators_ = [of_class.generator.eval() for of_class in trained]
         self.history_ = [row for of_class in trained for row in of_class.history]
 
+    def _training(self) -> type[ClassTraining]:
+        return ClassTraining
+
     def _settings(self) -> TrainingSettings:
         return TrainingSettings(**{name: getattr(self, name) for name in TrainingSettings.__dataclass_fields__})
 
-    @staticmethod
-    def _raw_features(graphs: GraphBatch) -> Tensor:
+    def _raw_features(self, graphs: GraphBatch) -> Tensor:
         """What the encoder reads: structure, computed from A, beside the node features X where there are any."""
         structure = graphs.encoding("structural").float()
         return structure if graphs.features is None else torch.cat((structure, graphs.features), 2)

@@ -27,6 +27,7 @@ import copy
 import itertools
 import math
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -39,7 +40,6 @@ from rsgg.oracles.oracle import Oracle
 from rsgg.rsgg_ce.training_pairs import Adjacency, PairBatch, training_pairs
 from rsgg.seeds import seed_for, torch_rng
 
-AVERAGING_DECAY = 0.98  # weights of the generator that is kept are a moving average of those that are trained
 EPOCHS_BETWEEN_CHECKS = 25  # of how well the generator does on the training graphs
 WARMUP_WINDOW = 10  # steps of the warm-up over which flips are counted
 LEAST_FLIP_RATE = 0.01  # of an untrained generator's samples: with fewer flips there is nothing to learn from
@@ -269,13 +269,14 @@ def build_discriminator(graphs: GraphBatch, settings: TrainingSettings, seed: in
 # -- Training by Eq. 4 -----------------------------------------------------------------------------------
 
 
-def fit_class(data: ClassData, settings: TrainingSettings, seed: int, device: str = "cpu") -> TrainedClass:
-    """Train one class's pair of networks by Eq. 4; the generator returned did best on the training graphs."""
-    return ClassTraining(data, settings, seed, device).run()
-
-
 class ClassTraining:
-    """The two networks of a class, their optimisers, and the steps that train them."""
+    """The two networks of a class, their optimisers, and the steps that train them.
+
+    `rsgg.rsgg_ce.left_out` overrides one step at a time, to see which of them matter.
+    """
+
+    averaging_decay: ClassVar[float] = 0.98  # the generator that is kept is a moving average of the trained one
+    gradient_norm: ClassVar[float] = 1.0  # to which gradients of the generator are clipped
 
     def __init__(self, data: ClassData, settings: TrainingSettings, seed: int, device: str) -> None:
         self.data, self.settings, self.device = data, settings, device
@@ -290,6 +291,7 @@ class ClassTraining:
         self.real = training_pairs(data.real, data.features[:0], device)
 
     def run(self) -> TrainedClass:
+        """Train both networks; the generator returned is the one that did best on the training graphs."""
         self.warm_up()
         trained, epochs = TrainedClass(copy.deepcopy(self.averaged)), self.settings.epochs
         for epoch in range(epochs):
@@ -340,7 +342,7 @@ class ClassTraining:
             d_logit = self.discriminator(generated, self.data.graphs.node_mask[owner].to(self.device))
         if epoch >= 0:
             price = self.settings.minimality * min(1.0, 2 * epoch / self.settings.epochs)  # λ rises over the first half
-            reward = (flipped * torch.sigmoid(d_logit)).reshape(edits.shape) - price * edits
+            reward = self._reward(flipped, d_logit).reshape(edits.shape) - price * edits
             self._generator_step(pairs, sampled, reward)
         return {
             "discriminator_loss": d_loss,
@@ -349,6 +351,10 @@ class ClassTraining:
             "edits": float(edits.mean()),
             **_collapse_curves(sampled, torch.sigmoid(logits), pairs),
         }
+
+    def _reward(self, flipped: Tensor, d_logit: Tensor) -> Tensor:
+        """[Φ(G_g) ≠ c] · 𝔻(G_g) of each generated graph."""
+        return flipped * torch.sigmoid(d_logit)
 
     def _sample(self, logits: Tensor, pairs: PairBatch) -> Tensor:
         uniform = torch.rand(logits.shape, generator=self.rng).to(self.device)
@@ -387,17 +393,20 @@ class ClassTraining:
     def _generator_step(self, pairs: PairBatch, sampled: Tensor, reward: Tensor) -> None:
         """∇ E[R] = E[(R - baseline) ∇ log A_g(G_g)], the other samples of the same graph being the baseline."""
         samples = len(sampled)
-        advantage = (reward - reward.mean(0)) * samples / (samples - 1)
-        advantage = advantage / advantage.std().clamp(min=1e-3)
+        advantage = self._scaled((reward - reward.mean(0)) * samples / (samples - 1))
         log_likelihood = -(softplus(pairs.logits) - sampled * pairs.logits)  # of each pair's outcome
         loss = -(advantage * (log_likelihood * pairs.is_pair).sum(2)).mean()
         self.g_optimiser.zero_grad()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.generator.parameters(), 1.0)
+        torch.nn.utils.clip_grad_norm_(self.generator.parameters(), self.gradient_norm)
         self.g_optimiser.step()
         with torch.no_grad():
             for kept, trained in zip(self.averaged.parameters(), self.generator.parameters(), strict=True):
-                kept.lerp_(trained, 1 - AVERAGING_DECAY)
+                kept.lerp_(trained, 1 - self.averaging_decay)
+
+    def _scaled(self, advantage: Tensor) -> Tensor:
+        """Advantages of a batch, [S, B], brought to deviation 1."""
+        return advantage / advantage.std().clamp(min=1e-3)
 
     @torch.no_grad()
     def _quality(self) -> float:
