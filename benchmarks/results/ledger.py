@@ -19,11 +19,11 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +66,16 @@ class Stored:
     metadata: Metadata
 
     @property
-    def key(self) -> str:
-        return key_of(self.metadata["definition"])
+    def definition(self) -> Metadata:
+        plain: Metadata = self.metadata["definition"]
+        return plain
+
+    @property
+    def whose(self) -> Metadata:
+        """The columns that say which cell rows are of."""
+        of, method = self.definition, self.definition["method"]
+        whose = {"dataset": of["task"]["name"], "method": method["name"], "variant": method["variant"]}
+        return {**whose, "seed": of["seed"], "fold": of["fold"]}
 
     @property
     def duration(self) -> float:
@@ -155,29 +163,16 @@ def describe(cell: Cell, table: pa.Table, history: pa.Table | None, *, duration:
 
 # -- Files -----------------------------------------------------------------------------------------------
 
+ABSENT = (FileNotFoundError, NotADirectoryError)
+
 
 def write_parquet(path: Path, table: pa.Table, meta: Metadata, **encoding: Any) -> None:
     described = table.replace_schema_metadata({METADATA: canonical(meta)})
     write_whole(path, lambda file: pq.write_table(described, file, compression="zstd", **encoding))
 
 
-def read_parquet(path: Path) -> tuple[pa.Table, Metadata]:
-    """Table and metadata of a file, unchecked."""
-    table = pq.read_table(path, partitioning=None)
-    meta = json.loads((table.schema.metadata or {})[METADATA])
-    _check_format(meta)
-    return table.replace_schema_metadata(None), meta
-
-
-def _read_metadata(path: Path) -> Metadata:
-    meta: Metadata = json.loads(pq.read_metadata(path).metadata[METADATA])
-    _check_format(meta)
-    return meta
-
-
-def _check_format(meta: Metadata) -> None:
-    if meta["format"] != FORMAT:
-        raise Damaged("was written in another format, by an older version of this project")
+def _read_table(path: Path) -> pa.Table:
+    return pq.read_table(path, partitioning=None).replace_schema_metadata(None)
 
 
 @contextmanager
@@ -185,7 +180,7 @@ def _damage_noticed(path: Path) -> Iterator[None]:
     """A damaged file can make its reader raise anything at all; whatever it is, it means damage."""
     try:
         yield
-    except (Damaged, FileNotFoundError, NotADirectoryError):
+    except (Damaged, *ABSENT):
         raise
     except PermissionError as error:
         raise _forbidden(path) from error
@@ -193,35 +188,82 @@ def _damage_noticed(path: Path) -> Iterator[None]:
         raise Damaged("is cut short or damaged") from error
 
 
-def _check_seal(meta: Metadata) -> None:
-    if sealed(meta) != meta:
-        raise Damaged("has metadata that do not match their checksum")
-
-
 def _forbidden(path: Path) -> StoreError:
     return StoreError(f"{shown(path)} may not be read; check its permissions or choose another folder.")
 
 
-def _checked(table: pa.Table, history: pa.Table | None, meta: Metadata) -> Stored:
-    _check_seal(meta)
-    if content_hash(table) != meta["content"]:
-        raise Damaged("does not match its checksum")
-    if meta["history"] and (history is None or content_hash(history) != meta["history"]):
-        raise Damaged("has training curves that are missing or do not match their checksum")
-    return Stored(table, history if meta["history"] else None, meta)
+@dataclass
+class LedgerFile:
+    """A file of one cell or many: what it says about each, and their rows, which are read when a cell is asked for."""
+
+    path: Path
+    about: dict[str, tuple[Metadata, Metadata]]  # by key: the cell's metadata, and where in the file its rows are
+
+    @classmethod
+    def opened(cls, path: Path) -> LedgerFile | Damaged | None:
+        """The file, or what is wrong with it; None where there is none."""
+        try:
+            with _damage_noticed(path):
+                meta = json.loads(pq.read_metadata(path).metadata[METADATA])
+                if meta["format"] != FORMAT:
+                    raise Damaged("was written in another format, by an older version of this project")
+                about = {key_of(cell["definition"]): (cell, place) for cell, place in _layout(meta)}
+                if "cells" not in meta and next(iter(about))[:16] not in path.name:
+                    raise Damaged("holds another cell than its name says")
+                return cls(path, about)
+        except Damaged as damage:
+            return damage
+        except ABSENT:
+            return None
+
+    def definition(self, key: str) -> Metadata | Damaged:
+        """What defines a cell, as long as its metadata are what was written."""
+        meta = self.about[key][0]
+        return meta["definition"] if sealed(meta) == meta else Damaged("has metadata that do not match their checksum")
+
+    def read(self, key: str) -> Stored | Damaged:
+        """One cell, checked on its own."""
+        (meta, place), definition = self.about[key], self.definition(key)
+        if isinstance(definition, Damaged):
+            return definition
+        try:
+            with _damage_noticed(self.path):
+                table, history = self._table, self._curves if meta["history"] else None
+                if place:
+                    table = table.slice(place["row"], place["rows"]).select(place["columns"])
+                if place and history is not None:
+                    history = history.slice(place["curve"], place["history_rows"]).select(place["history_columns"])
+                if content_hash(table) != meta["content"]:
+                    raise Damaged("does not match its checksum")
+                if meta["history"] and (history is None or content_hash(history) != meta["history"]):
+                    raise Damaged("has training curves that are missing or do not match their checksum")
+                return Stored(table, history, meta)
+        except Damaged as damage:
+            return damage
+        except ABSENT:
+            return Damaged("is gone")
+
+    @cached_property
+    def _table(self) -> pa.Table:
+        return _read_table(self.path)
+
+    @cached_property
+    def _curves(self) -> pa.Table | None:
+        with suppress(FileNotFoundError):
+            return _read_table(history_path(self.path))
+        return None
 
 
-def _read_cell(path: Path, definition: Metadata | None = None) -> Stored:
-    """A cell from its file, checked; with a definition, it has to be the cell so defined."""
-    with _damage_noticed(path):
-        table, meta = read_parquet(path)
-        if definition is not None and meta["definition"] != definition:
-            raise Damaged("holds another cell")
-        history = None
-        if meta["history"]:
-            with suppress(FileNotFoundError):
-                history, _ = read_parquet(history_path(path))
-        return _checked(table, history, meta)
+def _layout(meta: Metadata) -> Iterator[tuple[Metadata, Metadata]]:
+    """What a file says about each of its cells: the cell's metadata, and where its rows are; all, if there is one."""
+    if "cells" not in meta:
+        yield meta, {}
+    row = curve = 0
+    for own in meta.get("cells", ()):
+        place = {**meta["layout"], **own, "row": row, "curve": curve}
+        row, curve = row + place["rows"], curve + place["history_rows"]
+        about = {**meta["shared"], **place["metadata"]}
+        yield {**about, "definition": {**meta["definition"], **place["metadata"]["definition"]}}, place
 
 
 def history_path(path: Path) -> Path:
@@ -241,6 +283,25 @@ def compact_name(definition: Metadata) -> str:
     return f"{_safe(definition['task']['name'])}.{_row_name(method['name'], method['variant'])}.parquet"
 
 
+def _listed(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        return list(os.scandir(folder))
+    except ABSENT:
+        return []
+    except PermissionError as error:
+        raise _forbidden(folder) from error
+
+
+def _folders(folder: Path) -> list[Path]:
+    return [Path(entry.path) for entry in _listed(folder) if entry.is_dir()]
+
+
+def _ledgers(folder: Path) -> list[Path]:
+    """The files of cells in a folder, without those of their training curves."""
+    names = sorted(entry.name for entry in _listed(folder))
+    return [folder / name for name in names if re.fullmatch(r"[^.].*\.parquet", name) and not name.endswith(HISTORY)]
+
+
 # -- The store -------------------------------------------------------------------------------------------
 
 
@@ -250,9 +311,7 @@ class Store:
 
     root: Path
     noticed: list[str] = field(default_factory=list)
-    _compacted: dict[Path, CompactFile] = field(default_factory=dict, repr=False)
-
-    # -- where -----------------------------------------------------------------------------------------
+    _compacted: dict[Path, LedgerFile] = field(default_factory=dict, repr=False)
 
     def path(self, cell: Cell) -> Path:
         folder = self.root / "cells" / _safe(cell.task.name) / _row_name(cell.method.name, cell.method.variant)
@@ -261,20 +320,28 @@ class Store:
     def prepare(self) -> None:
         """Make sure that results can be written; sweep up after writers that were killed."""
         make_writable(self.root)
-        cells = self.root / "cells"
-        rows = (row for task in _folders(cells) for row in _folders(task))
-        sweep(iter([self.root, self.root / "ledger", self.root / "errors", *rows]))
+        sweep(iter([self.root, self.root / "ledger", self.root / "errors", *self._row_folders()]))
+
+    def _row_folders(self) -> list[Path]:
+        return [row for task in _folders(self.root / "cells") for row in _folders(task)]
+
+    def _compact_path(self, cell: Cell) -> Path:
+        return self.root / "ledger" / compact_name(cell.definition)
+
+    def _file(self, path: Path) -> LedgerFile | Damaged | None:
+        """A file; compacted ones, which many cells are asked of, are opened once."""
+        file = self._compacted.get(path) or LedgerFile.opened(path)
+        if isinstance(file, LedgerFile) and path.parent.name == "ledger":
+            self._compacted[path] = file
+        return file
 
     def stored(self, cells: Iterable[Cell]) -> set[str]:
         """The keys of those of these cells that are there, by the names of files alone: quick for thousands of them."""
-        wanted = list(cells)
-        ledgers = {compact_name(cell.definition) for cell in wanted}
-        compacted = {key for name in ledgers for key in self._keys_of(self.root / "ledger" / name)}
-        paths = {cell.key: self.path(cell) for cell in wanted}
-        names = {folder: _names(folder) for folder in {path.parent for path in paths.values()}}
-        return {key for key, path in paths.items() if path.name in names[path.parent]} | (compacted & paths.keys())
-
-    # -- writing ---------------------------------------------------------------------------------------
+        paths = {cell.key: (self.path(cell), self._compact_path(cell)) for cell in cells}
+        single = {path for folder in {path.parent for path, _ in paths.values()} for path in _ledgers(folder)}
+        files = map(self._file, {path for _, path in paths.values()})
+        compacted = {key for file in files if isinstance(file, LedgerFile) for key in file.about}
+        return {key for key, (path, _) in paths.items() if path in single or key in compacted}
 
     def write(
         self, cell: Cell, table: pa.Table, history: pa.Table | None = None, *, duration: float, skipped: str = ""
@@ -287,163 +354,87 @@ class Store:
         write_parquet(path, table, meta)
         return Stored(table, history, meta)
 
-    # -- reading ---------------------------------------------------------------------------------------
-
     def read(self, cell: Cell) -> Stored | None:
         """The cell if it is stored, whole and what was asked for; else None, and a line in `noticed` says why.
 
         A damaged file of a single cell is put aside (renamed to `….damaged`), so that the cell is computed again.
         """
-        path = self.path(cell)
-        try:
-            return _read_cell(path, cell.definition)
-        except (FileNotFoundError, NotADirectoryError):
-            return self._read_compacted(cell)
-        except Damaged as damage:
-            self.noticed.append(f"{shown(path)} {damage}; it is computed again.")
-            with suppress(OSError):
-                path.replace(path.with_name(f"{path.name}.damaged"))
-            return None
+        own, compacted = self.path(cell), self._compact_path(cell)
+        for path in (own, compacted):
+            file = self._file(path)
+            found = file.read(cell.key) if isinstance(file, LedgerFile) and cell.key in file.about else file
+            if isinstance(found, Stored):
+                return found
+            if isinstance(found, Damaged):
+                self.noticed.append(f"{shown(path)} {found}; it is computed again.")
+                if path == own:
+                    with suppress(OSError):
+                        path.replace(path.with_name(f"{path.name}.damaged"))
+                return None
+        return None
 
     def duration(self, cell: Cell) -> float | None:
         """How many seconds a stored cell took, from what its file says about it; the content is not looked at."""
-        with suppress(Exception):
-            return float(_read_metadata(self.path(cell))["duration"])
-        path = self.root / "ledger" / compact_name(cell.definition)
-        with suppress(Exception):
-            return float(self._file(path).about[cell.key][0]["duration"])
+        for file in map(self._file, (self.path(cell), self._compact_path(cell))):
+            if isinstance(file, LedgerFile) and cell.key in file.about:
+                return file.about[cell.key][0].get("duration")
         return None
 
     def ledger(self, cells: Iterable[Cell]) -> pd.DataFrame:
         """The ledger rows of these cells, of those that are stored, in their order."""
-        return _joined(stored for stored in map(self.read, cells) if stored is not None)
-
-    def history(self, cells: Iterable[Cell]) -> pd.DataFrame:
-        """The training curves of these cells, with columns that say whose they are."""
-        frames = []
-        for cell in cells:
-            stored = self.read(cell)
-            if stored is not None and stored.history is not None:
-                whose = {"dataset": cell.task.name, "method": cell.method.name, "variant": cell.method.variant}
-                frames.append(stored.history.to_pandas().assign(**whose, seed=cell.seed, fold=cell.fold))
-        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+        return joined(stored for stored in map(self.read, cells) if stored is not None)
 
     def rows(self, task: str, method: str, variant: str, seed: int = 0) -> pd.DataFrame:
         """The ledger of one row of a table in one replicate, found by the definitions that are stored.
 
         Where a row was computed under several definitions (other options, an older revision), the one that the
-        registry declares today is taken, else the one with the most folds.
+        registry declares today is taken, else the one with the most folds. A cell counts before a compacted one.
         """
-        found: dict[str, list[Callable[[], Stored]]] = {}
-        for definition, read in self._definitions(task, method, variant):
-            if definition["seed"] == seed:
-                found.setdefault(_without_fold(definition), []).append(read)
-        if not found:
-            return pd.DataFrame()
+        row, found = _row_name(method, variant), dict[str, dict[str, LedgerFile]]()
+        paths = _ledgers(self.root / "cells" / _safe(task) / row)
+        for path, key, file in self._cells([*paths, self.root / "ledger" / f"{_safe(task)}.{row}.parquet"]):
+            definition = file if isinstance(file, Damaged) else file.definition(key)
+            if isinstance(definition, Damaged) or isinstance(file, Damaged):
+                self.noticed.append(f"{shown(path)} {definition}; it is left out.")
+            elif definition["seed"] == seed:
+                found.setdefault(_without_fold(definition), {}).setdefault(key, file)
         today = _without_fold(_declared_today(task, method, variant, seed))
-        chosen = found.get(today) or max(found.values(), key=len)
+        chosen = found.get(today) or max(found.values(), key=len, default={})
         whole = []
-        for read in chosen:
-            try:
-                whole.append(read())
-            except Damaged as damage:
-                self.noticed.append(
-                    f"A cell of {task}, {method}:{variant} in {shown(self.root)} {damage}; it is left out."
-                )
-        return _joined(sorted(whole, key=lambda stored: stored.metadata["definition"]["fold"]))
+        for key, file in chosen.items():
+            stored = file.read(key)
+            if isinstance(stored, Stored):
+                whole.append(stored)
+            else:
+                self.noticed.append(f"A cell of {shown(file.path)} {stored}; it is left out.")
+        return joined(sorted(whole, key=lambda stored: stored.definition["fold"]))
 
-    def _definitions(self, task: str, method: str, variant: str) -> Iterator[tuple[Metadata, Callable[[], Stored]]]:
-        """What is stored of a row: definitions, and how each cell is read. A cell counts before a compacted one."""
-        row, seen = _row_name(method, variant), set()
-        folder = self.root / "cells" / _safe(task) / row
-        for path in sorted(folder / name for name in _names(folder)):
-            definition = self._definition(path, partial(_read_metadata, path))
-            if definition is not None:
-                seen.add(key_of(definition))
-                yield definition, partial(_read_cell, path)
-        path = self.root / "ledger" / f"{_safe(task)}.{row}.parquet"
-        try:
+    def _cells(self, paths: Iterable[Path]) -> Iterator[tuple[Path, str, LedgerFile | Damaged]]:
+        """The cells of these files, unread: (path, key, file or what is wrong with it)."""
+        for path in paths:
             file = self._file(path)
-        except (FileNotFoundError, NotADirectoryError):
-            return
-        except Damaged as damage:
-            self.noticed.append(f"{shown(path)} {damage}; it is left out.")
-            return
-        for key, (about, _) in file.about.items():
-            definition = None if key in seen else self._definition(path, partial(dict, about))
-            if definition is not None:
-                yield definition, partial(file.cell, key)
-
-    def _definition(self, path: Path, metadata: Callable[[], Metadata]) -> Metadata | None:
-        """What a file's metadata define; None, and a line in `noticed`, where they are damaged."""
-        try:
-            with _damage_noticed(path):
-                meta = metadata()
-                _check_seal(meta)
-                definition: Metadata = meta["definition"]
-                return definition
-        except FileNotFoundError:  # removed meanwhile
-            return None
-        except Damaged as damage:
-            self.noticed.append(f"A cell in {shown(path)} {damage}; it is left out.")
-            return None
+            if isinstance(file, Damaged):
+                yield path, path.stem, file
+            elif file is not None:
+                yield from ((path, key, file) for key in file.about)
 
     def everything(self) -> Iterator[tuple[Path, str, Stored | Damaged]]:
         """All that is stored: (file, key, cell or what is wrong with it). For `verify` and `compact`."""
-        for path in sorted((self.root / "cells").rglob("*.parquet")):
-            if path.name.endswith(HISTORY) or path.name.startswith("."):
-                continue
-            try:
-                stored = _read_cell(path)
-                if stored.key[:16] not in path.name:
-                    raise Damaged("holds another cell than its name says")
-                yield path, stored.key, stored
-            except Damaged as damage:
-                yield path, path.stem, damage
-        for path in sorted((self.root / "ledger").glob("*.parquet")):
-            if not path.name.endswith(HISTORY):
-                yield from self._cells_of(path)
-
-    def _cells_of(self, path: Path) -> Iterator[tuple[Path, str, Stored | Damaged]]:
-        try:
-            file = self._file(path)
-        except Damaged as damage:
-            yield path, path.stem, damage
-            return
-        for key in file.about:
-            try:
-                yield path, key, file.cell(key)
-            except Damaged as damage:
-                yield path, key, damage
-
-    # -- compacted files -------------------------------------------------------------------------------
-
-    def _file(self, path: Path) -> CompactFile:
-        if path not in self._compacted:
-            self._compacted[path] = CompactFile.opened(path)
-        return self._compacted[path]
-
-    def _keys_of(self, path: Path) -> Collection[str]:
-        try:
-            return self._file(path).about
-        except (FileNotFoundError, NotADirectoryError, Damaged):
-            return ()
-
-    def _read_compacted(self, cell: Cell) -> Stored | None:
-        path = self.root / "ledger" / compact_name(cell.definition)
-        try:
-            file = self._file(path)
-            return file.cell(cell.key) if cell.key in file.about else None
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except Damaged as damage:
-            self.noticed.append(f"{shown(path)} {damage}; its cells are computed again.")
-            return None
+        paths = sorted(path for folder in self._row_folders() for path in _ledgers(folder))
+        for path, key, file in self._cells([*paths, *_ledgers(self.root / "ledger")]):
+            yield path, key, file if isinstance(file, Damaged) else file.read(key)
 
 
-def _joined(cells: Iterable[Stored]) -> pd.DataFrame:
+def joined(cells: Iterable[Stored]) -> pd.DataFrame:
+    """The ledger rows of these cells."""
     tables = [stored.table for stored in cells if len(stored.table)]
     return pa.concat_tables(tables, promote_options="default").to_pandas() if tables else pd.DataFrame()
+
+
+def curves(cells: Iterable[Stored]) -> pd.DataFrame:
+    """The training curves of these cells, with columns that say whose they are."""
+    frames = [stored.history.to_pandas().assign(**stored.whose) for stored in cells if stored.history is not None]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
 def _without_fold(definition: Metadata) -> str:
@@ -459,74 +450,12 @@ def _declared_today(task: str, method: str, variant: str, seed: int) -> Metadata
     return plain
 
 
-def _folders(folder: Path) -> list[Path]:
-    try:
-        return [Path(entry.path) for entry in os.scandir(folder) if entry.is_dir()]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except PermissionError as error:
-        raise _forbidden(folder) from error
-
-
-def _names(folder: Path) -> set[str]:
-    """The names of the cells' files in a folder."""
-    try:
-        names = os.listdir(folder)
-    except (FileNotFoundError, NotADirectoryError):
-        return set()
-    except PermissionError as error:
-        raise _forbidden(folder) from error
-    return {name for name in names if name.endswith(".parquet") and not name.endswith(HISTORY) and name[0] != "."}
-
-
-@dataclass
-class CompactFile:
-    """Many cells in one file: what it says about each, and its rows, which are read when a cell is asked for."""
-
-    path: Path
-    about: dict[str, tuple[Metadata, Metadata]]  # by key: the cell's metadata, and where in the file its rows are
-
-    @classmethod
-    def opened(cls, path: Path) -> CompactFile:
-        with _damage_noticed(path):
-            meta = _read_metadata(path)
-            about, row, curve = {}, 0, 0
-            for cell, place in _layout(meta):
-                about[key_of(cell["definition"])] = cell, {**place, "row": row, "curve": curve}
-                row, curve = row + place["rows"], curve + place["history_rows"]
-            return cls(path, about)
-
-    @cached_property
-    def _tables(self) -> tuple[pa.Table, pa.Table | None]:
-        with _damage_noticed(self.path):
-            table, _ = read_parquet(self.path)
-            curves = None
-            with suppress(FileNotFoundError):
-                curves, _ = read_parquet(history_path(self.path))
-            return table, curves
-
-    def cell(self, key: str) -> Stored:
-        """One cell, checked on its own."""
-        with _damage_noticed(self.path):
-            (meta, place), (table, curves) = self.about[key], self._tables
-            own = table.slice(place["row"], place["rows"]).select(place["columns"])
-            history = None
-            if curves is not None and place["history_rows"]:
-                history = curves.slice(place["curve"], place["history_rows"]).select(place["history_columns"])
-            return _checked(own, history, meta)
-
-
-def _layout(meta: Metadata) -> Iterator[tuple[Metadata, Metadata]]:
-    """What a compacted file says about each of its cells: the cell's metadata, and where in the file its rows are."""
-    for own in meta["cells"]:
-        part = {**meta["layout"], **own}
-        about = {**meta["shared"], **part["metadata"]}
-        yield {**about, "definition": {**meta["definition"], **part["metadata"]["definition"]}}, part
+# -- Many cells in one file --------------------------------------------------------------------------------
 
 
 def write_compact(path: Path, cells: list[Stored]) -> None:
     """What all cells say alike (versions, machine, options, …) is written once, as `shared`."""
-    definition, definitions = _factored([cell.metadata["definition"] for cell in cells])
+    definition, definitions = _factored([cell.definition for cell in cells])
     shared, rest = _factored([{**cell.metadata, "definition": None} for cell in cells])
     layout = [
         {
@@ -576,9 +505,7 @@ def compact(
     written = []
     for name, cells in sorted(groups.items()):
         there = before.get(name, {})
-        if {key: cell.content for key, cell in there.items()} != {
-            key: cell.content for key, cell in {**there, **cells}.items()
-        }:
+        if any(key not in there or there[key].content != cell.content for key, cell in cells.items()):
             written.append(out / "ledger" / name)
             write_compact(written[-1], sorted({**there, **cells}.values(), key=_in_order))
     return written
@@ -594,12 +521,12 @@ def _groups(
             raise StoreError(f"{shown(path)} {stored}; run the experiment again before compacting its results.")
         if keys is None or key in keys:
             kept = stored if with_curves is None or key in with_curves else stored.without_curves()
-            groups.setdefault(compact_name(stored.metadata["definition"]), {})[key] = kept
+            groups.setdefault(compact_name(stored.definition), {})[key] = kept
     return groups
 
 
 def _in_order(stored: Stored) -> tuple[str, int, int]:
-    definition = stored.metadata["definition"]
+    definition = stored.definition
     task = {name: value for name, value in definition["task"].items() if name != "options"}
     options = {name: value for name, value in definition["task"].get("options", {}).items() if name != "seed"}
     return canonical([task, options, definition["method"]]), definition["seed"], definition["fold"]

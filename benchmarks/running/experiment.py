@@ -26,7 +26,7 @@ from rich.console import Console
 from benchmarks.results.artefacts import Artefacts
 from benchmarks.results.cell import Cell, canonical
 from benchmarks.results.files import shown, write_text
-from benchmarks.results.ledger import Store, Stored
+from benchmarks.results.ledger import Store, Stored, curves, joined
 from benchmarks.results.reader import Results
 from benchmarks.results.summary import missing
 from benchmarks.running.device import check_device
@@ -118,29 +118,20 @@ class Finished:
     @cached_property
     def stored(self) -> dict[str, Stored]:
         """What is stored, by key, each cell checked once."""
-        found = {}
-        for cell in self.cells:
-            there = next((one for store in (self.store, *self.further) if (one := store.read(cell)) is not None), None)
-            if there is not None:
-                found[cell.key] = there
-        return found
+        return {cell.key: stored for cell in self.cells if (stored := self._read(cell)) is not None}
+
+    def _read(self, cell: Cell) -> Stored | None:
+        found = (store.read(cell) for store in (self.store, *self.further))
+        return next((stored for stored in found if stored is not None), None)
 
     @cached_property
     def ledger(self) -> pd.DataFrame:
-        tables = [self.stored[cell.key].table for cell in self.cells if cell.key in self.stored]
-        tables = [table for table in tables if len(table)]
-        return pa.concat_tables(tables, promote_options="default").to_pandas() if tables else pd.DataFrame()
+        return joined(self.stored.values())
 
     @cached_property
     def history(self) -> pd.DataFrame:
         """The training curves, with columns that say whose they are."""
-        frames = []
-        for cell in self.cells:
-            stored = self.stored.get(cell.key)
-            if stored is not None and stored.history is not None:
-                whose = {"dataset": cell.task.name, "method": cell.method.name, "variant": cell.method.variant}
-                frames.append(stored.history.to_pandas().assign(**whose, seed=cell.seed, fold=cell.fold))
-        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+        return curves(self.stored.values())
 
     @cached_property
     def missing(self) -> list[str]:

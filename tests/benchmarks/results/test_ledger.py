@@ -27,6 +27,7 @@ from benchmarks.results.ledger import (
     Store,
     compact,
     content_hash,
+    curves,
     fingerprint,
     history_path,
     history_table,
@@ -242,13 +243,13 @@ def test_a_stale_file_is_noticed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("harm", ["missing", "changed", "cut"])
 def test_harm_to_the_training_curves_is_harm_to_the_cell(tmp_path: Path, harm: str) -> None:
     store, path = stored(tmp_path)
-    curves = history_path(path)
+    beside = history_path(path)
     if harm == "missing":
-        curves.unlink()
+        beside.unlink()
     elif harm == "changed":
-        rewritten(curves, history_table([{"epoch": 0, "loss": 1.0, "note": None}]))
+        rewritten(beside, history_table([{"epoch": 0, "loss": 1.0, "note": None}]))
     else:
-        curves.write_bytes(curves.read_bytes()[:100])
+        beside.write_bytes(beside.read_bytes()[:100])
     assert store.read(CELL) is None and len(store.noticed) == 1
 
 
@@ -289,8 +290,8 @@ def many(tmp_path: Path) -> tuple[list[Cell], Path]:
     cells = standins.cells((DRAWS, standins.RAISES), folds=range(3), seeds=(0, 1))
     store = Store(tmp_path / "local")
     for i, cell in enumerate(cells):
-        curves = history_table(CURVES[: 1 + i % 2]) if i % 3 else None
-        store.write(cell, ledger_table(ledger(i).assign(cell=cell.key)), curves, duration=float(i))
+        history = history_table(CURVES[: 1 + i % 2]) if i % 3 else None
+        store.write(cell, ledger_table(ledger(i).assign(cell=cell.key)), history, duration=float(i))
     store.write(replace(cells[0], fold=3), pa.table({}), duration=0.0, skipped="not possible here")
     return [*cells, replace(cells[0], fold=3)], tmp_path
 
@@ -307,7 +308,9 @@ def test_compacted_cells_are_the_same_cells(many: tuple[list[Cell], Path]) -> No
         assert (a.history is None) == (b.history is None) and a.skipped == b.skipped
         assert a.history is None or content_hash(a.history) == content_hash(b.history)
     pd.testing.assert_frame_equal(one.ledger(cells), other.ledger(cells))
-    pd.testing.assert_frame_equal(one.history(cells), other.history(cells))
+    both = [curves(found for cell in cells if (found := store.read(cell)) is not None) for store in (one, other)]
+    pd.testing.assert_frame_equal(*both)
+    assert set(both[0]["fold"]) == {1, 2} and set(both[0]["seed"]) == {0, 1}
     assert len(one.ledger(cells)) == sum(range(12)) and one.noticed == other.noticed == []
 
 
