@@ -95,6 +95,7 @@ than was asked, or where two findings of one kind asked different things:
   the published search measured its trials on the test folds is read in its code and not tested; the title no longer
   says it.
 - Findings 2 (GED), 4 (sizes and printed calls) and 10 (Oracle Calls) name the one quantity that they look at.
+- Finding 9 no longer counts the cycles of graphs made here, which say nothing about the paper's (see Claims).
 """
 
 CLOSED_FORM_SHARE = 0.005  # of a printed GED: how far closed form and measurement may be from it (finding 2)
