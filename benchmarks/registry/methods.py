@@ -45,6 +45,7 @@ class Method:
         tasks, limit: the tasks that it is defined for (None: all), and why not for others.
         same_start: every fold of a replicate is fitted with the same seed, as the released code does.
         calls_per_check: how often the released code asks the oracle per check; used in the paper's accounting only.
+        white_box: it uses the gradient of the oracle's relaxation, as its class declares; others ask for classes only.
         revision: to be raised by an author whose change of code changes results.
         seconds_per_fold: a guess, for time estimates until a fold has been measured.
     """
@@ -61,6 +62,7 @@ class Method:
     limit: str = ""
     same_start: bool = False
     calls_per_check: int = 1
+    white_box: bool = False
     revision: int = 1
     seconds_per_fold: float = 1.0
 
@@ -224,16 +226,19 @@ METHODS: list[Method] = [
         "released-uniform", "control", RELEASED_RSGG, "RSGG-CE as released, no generator", GREY, "2", UNIFORM,
         calls_per_check=2, revision=2,
     ),
-    Method("cf2", "faithful", "rsgg.baselines.cf2:CF2", "CF²", GREEN, on=CF2_ON, revision=2, seconds_per_fold=4),
+    Method(
+        "cf2", "faithful", "rsgg.baselines.cf2:CF2", "CF²", GREEN, on=CF2_ON, white_box=True,
+        revision=2, seconds_per_fold=4,
+    ),
     Method("cf2", "released", "rsgg.baselines.released.cf2:ReleasedCF2", "CF², as released", GREEN, "s"),
-    Method("clear", "faithful", "rsgg.baselines.clear:CLEAR", "CLEAR", SKY, seconds_per_fold=30),
+    Method("clear", "faithful", "rsgg.baselines.clear:CLEAR", "CLEAR", SKY, white_box=True, seconds_per_fold=30),
     Method(
         "clear", "released", "rsgg.baselines.released.clear:ReleasedCLEAR", "CLEAR, as released", SKY, "s",
         seconds_per_fold=25,
     ),
     Method(
         "g-countergan", "faithful", "rsgg.baselines.gcountergan:GCounteRGAN", "G-CounteRGAN", ORANGE,
-        on={"asd": GAN_ON_ASD}, seconds_per_fold=60,
+        on={"asd": GAN_ON_ASD}, white_box=True, seconds_per_fold=60,
     ),
     Method(
         "g-countergan", "released", "rsgg.baselines.released.gcountergan:ReleasedGCounteRGAN",
@@ -322,7 +327,8 @@ def _join(asked: str) -> Method | None:
     typed.check_new("method", name, [other.name for other in METHODS])
     label = str(getattr(found, "label", "") or found.__name__)
     marker = OWN_MARKERS[sum(entry.variant == OWN for entry in METHODS) % len(OWN_MARKERS)]
-    entry = Method(name, OWN, reference, label, RED, marker, revision=int(getattr(found, "revision", 1)))
+    revision, white_box = int(getattr(found, "revision", 1)), found.capabilities.needs_relaxation
+    entry = Method(name, OWN, reference, label, RED, marker, white_box=white_box, revision=revision)
     METHODS.append(entry)
     return entry
 

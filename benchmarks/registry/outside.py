@@ -14,7 +14,7 @@ from benchmarks.registry import methods, tasks
 from benchmarks.registry.methods import OWN, Method
 from benchmarks.registry.tasks import TaskEntry
 
-REMEMBERED = ("name", "variant", "explainer", "label", "colour", "marker", "revision")
+REMEMBERED = ("name", "variant", "explainer", "label", "colour", "marker", "white_box", "revision")
 REMEMBERED_OF_TASKS = ("name", "label", "class_names", "shared_nodes", "generated", "task", "declared")
 
 

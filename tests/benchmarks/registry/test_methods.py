@@ -40,6 +40,12 @@ def test_a_row_can_be_built_anywhere_and_has_a_key(method: Method) -> None:
 
 
 @every_row
+def test_white_box_is_what_the_class_says_with_the_options_of_every_task(method: Method) -> None:
+    for name in tasks.tasks():
+        assert method.for_task(name).build()._needs_relaxation() is method.white_box
+
+
+@every_row
 def test_every_declared_option_exists_and_differs_from_its_default(method: Method) -> None:
     """A default that is said aloud would give the same result another address."""
     defaults = {option.name: getattr(method.load()(), option.name) for option in fields(method.load())}
