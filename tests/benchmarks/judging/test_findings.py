@@ -204,7 +204,7 @@ def ablations(folder: Path, off: float = 0.0, apart: float = 0.0) -> Evidence:
                 ]
             lines += [(value, *row) for row in rows]
         table = pd.DataFrame(lines, columns=["value", "method", "variant", "metric", "mean", "se"])
-        table.to_csv(folder / f"ablation_{vary}.csv", index=False)
+        table.assign(folds=10).to_csv(folder / f"ablation_{vary}.csv", index=False)
     return Evidence(pd.DataFrame(), pd.DataFrame(), folder=folder)
 
 
