@@ -85,11 +85,17 @@ ALGORITHM_1 = (
 
 TARGETS = (
     Target("rsgg/metrics.py", ("tests/rsgg/test_metrics.py", "tests/benchmarks/registry/test_metrics.py")),
-    Target("rsgg/statistics.py", ("tests/rsgg/test_statistics.py",)),
-    Target("benchmarks/judging/verdicts.py", ("tests/benchmarks/judging/test_verdicts.py",)),
-    Target("rsgg/oracles/tree_cycles.py", ("tests/rsgg/test_oracle.py", "tests/rsgg/test_optimum.py")),
+    Target("rsgg/statistics.py", ("tests/rsgg/test_statistics.py", "tests/rsgg/test_statistics_formulas.py")),
+    Target(
+        "benchmarks/judging/verdicts.py",
+        ("tests/benchmarks/judging/test_verdicts.py", "tests/benchmarks/judging/test_verdict_edges.py"),
+    ),
+    Target(
+        "rsgg/oracles/tree_cycles.py",
+        ("tests/rsgg/test_oracle.py", "tests/rsgg/test_optimum.py", "tests/rsgg/test_edges.py"),
+    ),
     Target("rsgg/oracles/asd.py", ("tests/rsgg/test_oracle.py", "tests/rsgg/test_optimum.py")),
-    Target("rsgg/oracles/oracle.py", ("tests/rsgg/test_oracle.py",)),
+    Target("rsgg/oracles/oracle.py", ("tests/rsgg/test_oracle.py", "tests/rsgg/test_edges.py")),
     Target("rsgg/rsgg_ce/explainer.py", ("tests/rsgg/test_sampling.py",), ALGORITHM_1),
     Target(
         "rsgg/rsgg_ce/training.py",

@@ -129,6 +129,20 @@ def test_several_candidates_of_a_ledger():
     assert summary.loc[1, ["k", "validity_at_k", "distinct"]].tolist() == [1, 0.0, 0]
 
 
+def test_candidates_are_summed_up_in_the_order_of_their_instances():
+    row = {"fold": 0, "predicted": 0, "predicted_cf": 1, "n_nodes": 10, "candidate": 0}
+    ledger = pd.DataFrame([{**row, "instance": i, "edits": [i]} for i in (5, 2, 9, 0)])
+    assert metrics.several_candidates(ledger)["instance"].tolist() == [0, 2, 5, 9]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("decides", [True, False])
+def test_where_all_edges_decide_or_none_there_is_no_auroc_and_no_warning(decides):
+    graphs = GraphBatch.of([Graph(nx.to_numpy_array(nx.cycle_graph(4)))])
+    important = graphs.edge_mask if decides else torch.zeros_like(graphs.edge_mask)
+    assert np.isnan(metrics.removal_auroc(torch.rand(1, 4, 4), graphs, important)).all()
+
+
 @given(edited(), st.data())
 @settings(max_examples=40)
 def test_removal_auroc_is_the_mann_whitney_statistic(pair, data):

@@ -372,6 +372,15 @@ def test_the_time_of_a_batch_is_shared_by_its_graphs(ask: str) -> None:
     assert not counted.exhausted(0) and counted.first_flip(graphs, owner, classes).tolist() == [False, True]
 
 
+def test_a_batch_is_one_graph_unless_its_size_is_said() -> None:
+    counted = HandClock(Scripted(), seconds=2.0)
+    for passed, used_up in ((1.9, False), (2.0, True)):
+        counted.forget_owners()
+        counted.time += passed
+        counted.predict(script([False]), torch.tensor([0]))
+        assert counted.exhausted(0) == used_up
+
+
 def test_real_time_passes() -> None:
     counted = CountingOracle(Scripted(), seconds=0.02)
     counted.forget_owners(1)
