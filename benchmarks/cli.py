@@ -131,18 +131,24 @@ def setup(data_dir: DataDir = None) -> None:
         print(f"Data: Tree-Cycles is generated. {error} Everything that does not need ASD runs.")
 
 
-@command("Style, types and tests: ruff, mypy and pytest; fails when any of them does.", "test")
-def test() -> None:
+@command("Style, types and tests: ruff, mypy and pytest; fails when any of them does.", "test --long")
+def test(
+    long: Annotated[
+        bool, typer.Option("--long", help="Then make small bugs in the code that tests have to find: about an hour.")
+    ] = False,
+) -> None:
     environment = dict(os.environ)
     if environment.get("RSGG_DATA_DIR"):
         environment["RSGG_DATA_DIR"] = str(Path(environment["RSGG_DATA_DIR"]).resolve())
     workers = str(available_cores())
-    checks = (
+    checks: list[tuple[str, ...]] = [
         ("ruff", "check", "."),
         ("ruff", "format", "--check", "."),
         ("mypy",),
         ("pytest", "-q", "-n", workers, "--dist", "worksteal"),
-    )
+    ]
+    if long:
+        checks.append(("tests.mutation.run", "--jobs", workers))
     failed = []
     for check in checks:
         print(f"== {' '.join(check)}", flush=True)
