@@ -99,6 +99,17 @@ def wilson_interval(successes: float, n: int, *, level: float = 0.95) -> Bounds:
     return Bounds(0.0 if successes == 0 else float(low), 1.0 if successes == n else float(high))
 
 
+def interval_of_difference(one: Bounds, other: Bounds) -> Bounds:
+    """The interval of a difference from those of two independent estimates, of the same level, around their middles.
+
+    (m₁ - m₂) ± √(h₁² + h₂²), h the halves (Zou and Donner 2008). Given logarithms, it is the interval of the logarithm
+    of a ratio.
+    """
+    middle = (one.low + one.high - other.low - other.high) / 2
+    half = float(np.hypot(one.high - one.low, other.high - other.low)) / 2
+    return Bounds(middle - half, middle + half)
+
+
 def _t_quantile(level: float, degrees: int) -> float:
     return float(scipy.stats.t.ppf((1 + level) / 2, degrees))
 
@@ -145,20 +156,27 @@ def log_log_slope(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Slope:
 # -- Paired comparisons --------------------------------------------------------------------------------------
 
 
-def paired_wilcoxon(x: ArrayLike, y: ArrayLike) -> float:
+def paired_wilcoxon(x: ArrayLike, y: ArrayLike, clusters: ArrayLike | None = None) -> float:
     """Two-sided p of the Wilcoxon signed-rank test of x - y; pairs that agree are left out, 1 if all of them do.
 
     With few pairs exact, ties included: the share of all assignments of signs to the ranks that are as unbalanced.
+    Pairs of one cluster (a fold, whose pairs come from one fit) are not independent: with `clusters`, one label per
+    pair, all signs of a cluster flip together (Rosner, Glynn & Lee 2006). Then S_c is the sum of the signed ranks of
+    cluster c, and with many clusters Σ S_c / √(Σ S_c²) is taken as normal.
     """
     differences = _differences(x, y)
-    differences = differences[differences != 0]
-    n = len(differences)
-    if n > _EXACT_PAIRS:
+    differs = differences != 0
+    differences = differences[differs]
+    if clusters is None and len(differences) > _EXACT_PAIRS:
         return float(scipy.stats.wilcoxon(differences).pvalue)
-    ranks = scipy.stats.rankdata(np.abs(differences))
-    signs = 1 - 2 * (np.arange(2**n)[:, None] >> np.arange(n) & 1)
-    seen = abs((np.sign(differences) * ranks).sum())
-    return float((np.abs(signs @ ranks) >= seen - 1e-9).mean())
+    sums = np.sign(differences) * scipy.stats.rankdata(np.abs(differences))
+    if clusters is not None:
+        _, cluster = np.unique(np.asarray(clusters)[differs], return_inverse=True)
+        sums = np.bincount(cluster, weights=sums)
+    if len(sums) > _EXACT_PAIRS:
+        return float(2 * scipy.stats.norm.sf(abs(sums.sum()) / np.sqrt((sums**2).sum())))
+    signs = 1 - 2 * (np.arange(2 ** len(sums))[:, None] >> np.arange(len(sums)) & 1)
+    return float((np.abs(signs @ sums) >= abs(sums.sum()) - 1e-9).mean())
 
 
 def rank_biserial(x: ArrayLike, y: ArrayLike) -> float:
@@ -185,6 +203,19 @@ def holm(p_values: ArrayLike) -> Floats:
     order = known[np.argsort(p[known], kind="stable")]
     factors = np.arange(len(order), 0, -1)
     adjusted[order] = np.minimum(np.maximum.accumulate(factors * p[order]), 1)
+    return adjusted
+
+
+def benjamini_hochberg(p_values: ArrayLike) -> Floats:
+    """Benjamini and Hochberg's step-up adjustment: with p sorted, q_(i) = min_{j≥i} min(1, m p_(j) / j).
+
+    Of the hypotheses with q ≤ α at most the share α is expected to be true.
+    """
+    p = np.asarray(p_values, dtype=float)
+    order = np.argsort(p, kind="stable")
+    scaled = p[order] * len(p) / np.arange(1, len(p) + 1)
+    adjusted = np.empty(p.shape)
+    adjusted[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1)
     return adjusted
 
 

@@ -60,7 +60,9 @@ class Layout:
 LAYOUTS = {  # by how the name of a table begins
     "comparisons": Layout(
         "Paired comparisons",
-        "Wilcoxon's signed-rank test on the same graphs of replicate 0, Holm's correction within a question.",
+        "Wilcoxon's signed-rank test on the same graphs, clustered by fold, with Holm's correction within a question. "
+        "Ten folds can show no p below .002, so that no difference of a question with many rows is sure after it: "
+        "there read the interval.",
         by=("dataset", "question", "metric"), names=2, headings={"n": "n", "p": "p", "p_holm": "p (Holm)"},
         first=("method", "against_method", "difference", "p_holm"),
         rounded=("mean", "against_mean", "difference", "ci_low", "ci_high", "p_holm", "rank_biserial", "dominance"),

@@ -246,7 +246,10 @@ def test_comparisons_are_paired_and_corrected(compared):
     assert set(zip(others["against_method"], others["against_variant"], strict=True)) == {
         (method.name, method.variant) for method in METHODS if (method.name, method.variant) != ("rsgg-ce", "faithful")
     }
-    assert (others["n"][others["metric"] == "correctness"] == 80).all()
+    of_correctness = others[others["metric"] == "correctness"]
+    assert (of_correctness["n"] == 4 * 80).all(), "generated graphs: all four replicates"
+    assert (of_correctness["clusters"] == 4 * 10).all()
+    assert (compared[(compared["dataset"] == "asd") & (compared["metric"] == "correctness")]["clusters"] == 10).all()
     worse = others[(others["against_method"] == "cf2") & (others["metric"] == "ged_on_success")].iloc[0]
     assert worse["difference"] < -10 and worse["rank_biserial"] == worse["dominance"] == -1
     assert (others["p_holm"] >= others["p"]).all()

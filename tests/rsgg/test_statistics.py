@@ -1,6 +1,7 @@
 """Intervals, tests and effect sizes against SciPy, closed forms, brute force and simulated coverage."""
 
 import itertools
+import math
 from functools import partial
 
 import numpy as np
@@ -171,6 +172,33 @@ def test_many_pairs_are_scipys_and_few_with_ties_are_exact():
     assert paired_wilcoxon(x, np.zeros(60)) == pytest.approx(stats.wilcoxon(x).pvalue)
     assert paired_wilcoxon([1] * 5, [0] * 5) == pytest.approx(2 / 2**5)  # the sign test
     assert paired_wilcoxon([1, 1, 1, -1], [0] * 4) == pytest.approx(2 * 5 / 2**4)
+
+
+@given(st.lists(st.tuples(st.integers(-6, 6), st.integers(0, 4)), min_size=1, max_size=20))
+def test_signs_of_a_cluster_flip_together(pairs):
+    """By enumeration: every cluster keeps or changes all its signs."""
+    differences = [float(value) for value, _ in pairs if value]
+    clusters = [cluster for value, cluster in pairs if value]
+    ranks = stats.rankdata(np.abs(differences)) if differences else []
+
+    def balance(flips):
+        signed = zip(differences, clusters, ranks, strict=True)
+        return abs(sum(flips[cluster] * math.copysign(rank, value) for value, cluster, rank in signed))
+
+    assignments = [dict(enumerate(flips)) for flips in itertools.product([1, -1], repeat=5)]
+    seen = balance(dict.fromkeys(range(5), 1))
+    expected = sum(balance(flips) >= seen - 1e-9 for flips in assignments) / len(assignments)
+    values, labels = [value for value, _ in pairs], [cluster for _, cluster in pairs]
+    assert paired_wilcoxon(values, [0] * len(pairs), labels) == pytest.approx(expected)
+
+
+def test_clusters_of_one_pair_are_no_clusters_and_large_ones_count_once():
+    x = RNG.normal(0.3, size=12)
+    assert paired_wilcoxon(x, np.zeros(12), range(12)) == paired_wilcoxon(x, np.zeros(12))
+    assert paired_wilcoxon([1.0] * 100, [0.0] * 100, [0] * 50 + [1] * 50) == 0.5  # two folds can show no more
+    many = RNG.normal(size=400)
+    expected = stats.wilcoxon(many, correction=False, method="approx").pvalue
+    assert paired_wilcoxon(many, np.zeros(400), range(400)) == pytest.approx(expected, rel=1e-6)
 
 
 def test_pairs_that_agree_decide_nothing():
