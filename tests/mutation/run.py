@@ -96,7 +96,11 @@ TARGETS = (
     ),
     Target("rsgg/oracles/asd.py", ("tests/rsgg/test_oracle.py", "tests/rsgg/test_optimum.py")),
     Target("rsgg/oracles/oracle.py", ("tests/rsgg/test_oracle.py", "tests/rsgg/test_edges.py")),
-    Target("rsgg/rsgg_ce/explainer.py", ("tests/rsgg/test_sampling.py",), ALGORITHM_1),
+    Target(
+        "rsgg/rsgg_ce/explainer.py",
+        ("tests/rsgg/test_sampling_by_hand.py", "tests/rsgg/test_sampling.py"),
+        ALGORITHM_1,
+    ),
     Target(
         "rsgg/rsgg_ce/training.py",
         ("tests/rsgg/test_training_steps.py", "tests/rsgg/test_training_pairs.py", "tests/rsgg/test_rsgg_ce.py"),
