@@ -21,7 +21,7 @@ from benchmarks.results.cell import FOLDS
 from benchmarks.results.files import shown
 from benchmarks.results.reader import Results
 from figures import figure, style
-from figures.figure import Drawn
+from figures.figure import CAPTIONS, Drawn
 
 METHODS: tuple[Row, ...] = tuple((m, v) for m in ("rsgg-ce", "cf2") for v in ("faithful", "released"))
 OF_PAPER: tuple[Row, ...] = (
@@ -60,7 +60,9 @@ def _ablation(results: Results, grid: Grid) -> Drawn:
     style.legend_panel(axes["legend"], handles, ncols=2, columnspacing=0.5, handlelength=1.8)
     path = results.path(name)
     figure.small_print(drawing, f"Tree-Cycles, {grid.title}; bars: standard errors.", path)
-    words = figure.caption(_about(grid), *seen(table, ged, label))
+    per_node = " over the number n of nodes" if grid.vary == "n_nodes" else ""
+    about = CAPTIONS["ablation"].format(per_node=per_node, title=grid.title, label=grid.label)
+    words = figure.caption(about, *seen(table, ged, label))
     sources = (shown(path),) if path else ()
     missing = missing or gaps(table, list(grid.points))
     return Drawn(name, drawing, words, f"Figure: {grid.label} varied", tuple(missing), sources)
@@ -118,16 +120,6 @@ def _prediction(axis: Axes, table: pd.DataFrame, metric: str) -> None:
 
 
 # -- Words ---------------------------------------------------------------------------------------------------------
-
-
-def _about(grid: Grid) -> str:
-    return (
-        f"GED{' over the number n of nodes' if grid.vary == 'n_nodes' else ''} and Correctness on Tree-Cycles "
-        f"({grid.title}) as the number of {grid.label} grows: means over ten folds with standard errors. Above, "
-        "RSGG-CE and CF² as their papers define them (solid) and as the published comparison ran them (dashed); below, "
-        "RSGG-CE beside the same samplers with an untrained generator and with none. Grey: what the released sampler "
-        "is predicted to score if all edges are alike to it."
-    )
 
 
 def seen(table: pd.DataFrame, ged: str, label: str) -> list[str]:

@@ -15,21 +15,11 @@ from matplotlib.axes import Axes
 from benchmarks.registry.methods import Method
 from benchmarks.results.reader import Results
 from figures import figure, style
-from figures.figure import Drawn
+from figures.figure import CAPTIONS, Drawn
 
 LEFT_OUT = ("rsgg-ce-multinomial", "released-untrained", "released-uniform", "identity", "optimum")
 OPTIMUM = ("optimum", "control")
 SAID = (("rsgg-ce", "faithful"), ("two-sided-min", "search"))  # rows whose numbers the caption gives
-CAPTION = (
-    "Correctness against the oracle-call budget. A test graph counts at budget b if its class changed and the method "
-    "was done with it after at most b calls, the question about the input included; curves are means over folds and "
-    "end, with a mark, in the Correctness of Table 1. Above: the methods as their papers define them; dashed, with a "
-    "hollow mark, the same with the calls of fitting shared out over the test graphs of the fold: what is learnt in "
-    "advance has to be paid for in advance, while CF² and MEG spend everything on the graph itself. Below: search "
-    "methods (black) and controls (grey), which fit no model. The dotted line is the optimum, which knows the "
-    "oracle's rule. A method that returns only at the end of a fixed schedule might have been stopped earlier; what "
-    "it would have had by then is not known and not shown."
-)
 
 
 def draw(results: Results) -> list[Drawn]:
@@ -57,7 +47,7 @@ def draw(results: Results) -> list[Drawn]:
     _legends(axes)
     figure.heading(drawing, "What a budget of oracle calls buys", results)
     missing = tuple(figure.absent([*rows, OPTIMUM], drawn))
-    return [Drawn("budget", drawing, figure.caption(CAPTION, *said), missing=missing)]
+    return [Drawn("budget", drawing, figure.caption(CAPTIONS["budget"], *said), missing=missing)]
 
 
 def curve(ledger: pd.DataFrame, *, with_fit: bool = False) -> tuple[np.ndarray, np.ndarray]:

@@ -26,17 +26,11 @@ from benchmarks.registry.tasks import ASD
 from benchmarks.results.reader import Results
 from figures import figure, style
 from figures.edge_scores import GENERATORS
-from figures.figure import Drawn
+from figures.figure import CAPTIONS, Drawn
 from figures.method import COMMAND, TASK, chosen, edges_of, layout, network, of, pairs
 from figures.pictograms import METHODS, is_valid
 
 TOP = 10
-ABOUT_CANDIDATES = (
-    "What the candidates for one graph have in common: pairs coloured by the share of the valid candidates that "
-    "edit them, solid where an edge is removed, dashed where one is added, grey edges untouched. Agreement is the "
-    "mean Jaccard index of two candidates' edits; in a tree every added edge closes a cycle, so that candidates "
-    "need not agree."
-)
 
 
 def shares(edits: Collection[object], n: int) -> np.ndarray:
@@ -81,7 +75,7 @@ def _candidates(results: Results) -> Drawn:
     colours = ScalarMappable(Normalize(0, 1), plt.get_cmap("viridis_r"))
     drawing.colorbar(colours, ax=axes, fraction=0.02, pad=0.02, label="share of valid candidates that edit the pair")
     figure.heading(drawing, "Candidates for one graph", results)
-    caption = f"{ABOUT_CANDIDATES} Seen: {'; '.join(seen) or 'nothing is stored'}."
+    caption = f"{CAPTIONS['consensus_candidates']} Seen: {'; '.join(seen) or 'nothing is stored'}."
     return Drawn("consensus_candidates", drawing, caption, "Conclusion (several candidates)", tuple(missing))
 
 
@@ -132,13 +126,9 @@ def _over_methods(results: Results) -> Drawn:
         seen.append(f"for {ASD.class_name(c)} graphs region pair {regions[0]}, by {share.flat[top[0]]:.0%}")
     labels = ", ".join(ledgers) or "none"
     figure.heading(drawing, f"Methods: {labels}", results)
-    caption = (
-        f"Where the methods ({labels}, as their own papers define them) edit {ASD.label} graphs: the share of valid "
-        "counterfactuals of a class that add or remove a pair of brain regions, the mean of the methods' shares. "
-        f"Edited most: {'; '.join(seen)}."
-        if ledgers
-        else f"Where the methods edit {ASD.label} graphs; nothing is stored."
-    )
+    caption = f"Where the methods edit {ASD.label} graphs; nothing is stored."
+    if ledgers:
+        caption = CAPTIONS["consensus_asd"].format(methods=labels, task=ASD.label, seen="; ".join(seen))
     return Drawn("consensus_asd", drawing, caption, "", missing)
 
 

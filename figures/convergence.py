@@ -22,7 +22,7 @@ from benchmarks.registry import methods
 from benchmarks.registry.tasks import TaskEntry
 from benchmarks.results.reader import Results
 from figures import figure, style
-from figures.figure import Drawn
+from figures.figure import CAPTIONS, Drawn
 
 COLUMNS = "dataset method variant class epoch metric mean se seeds"
 CHECK_COLUMNS = "dataset method variant class check limit passed"
@@ -44,20 +44,6 @@ CHECKED = {
     "same_region": "both end in the same region",
 }
 COLLAPSE = {"flips": "flips", "diversity": "diversity", "edits": "edits"}
-ABOUT_LOSSES = (
-    "Losses of the discriminator 𝔻 (dashed) and the generator 𝔾 (solid) of RSGG-CE on {title}, one panel per class of "
-    "the graphs to explain, trained by Eq. 4 (above) and as released (below). Lines are means over ten seeds, shades "
-    "the standard deviation between seeds; above 1 the scale is logarithmic. Dotted: ln 2, what a discriminator "
-    "loses that tosses a coin."
-)
-ABOUT_SAMPLES = (
-    "Signs of mode collapse that losses do not show, during training of RSGG-CE, a data set per column: the share of "
-    "sampled graphs that change the oracle's class, their edits, the pairs in which two samples of one graph differ, "
-    "and the deviation of removal scores inside a graph. Colours are the classes of the graphs to explain; means over "
-    "ten seeds, shaded the standard deviation; dashed with a price per edit (λ > 0). Dotted: the limits at which a "
-    "generator counts as collapsed: too few flips, too little diversity, more edits than half the edges. The released "
-    "code stores none of this."
-)
 
 
 def draw(results: Results) -> list[Drawn]:
@@ -69,12 +55,16 @@ def draw(results: Results) -> list[Drawn]:
     curves, checks = (table[table["method"] == "rsgg-ce"] for table in (curves, checks))
     tasks, absent, drawn = figure.tasks_in(curves), absent or unchecked, []
     for task in tasks:
-        words = figure.caption(ABOUT_LOSSES.format(title=task.label), *seen(checks, task, CHECKED, VARIANTS))
+        words = figure.caption(
+            CAPTIONS["convergence_losses"].format(title=task.label), *seen(checks, task, CHECKED, VARIANTS)
+        )
         gaps = _absent(curves, task, VARIANTS, LOSSES)
         place = "Figure: Loss trend over the epochs" if task.name == "tree-cycles" else ""
         name = f"convergence_{task.name.replace('-', '_')}"
         drawn.append(Drawn(name, _losses(curves, task), words, place, (*absent, *gaps)))
-    words = figure.caption(ABOUT_SAMPLES, *(line for task in tasks for line in seen(checks, task, COLLAPSE, CURVES)))
+    words = figure.caption(
+        CAPTIONS["convergence_samples"], *(line for task in tasks for line in seen(checks, task, COLLAPSE, CURVES))
+    )
     gaps = [gap for task in tasks for gap in _absent(curves, task, CURVES, SAMPLED)] + figure.without_panel(tasks)
     drawn.append(Drawn("convergence_samples", _samples(curves, checks, tasks), words, "", (*absent, *gaps)))
     for one in drawn:

@@ -17,7 +17,7 @@ import pandas as pd
 from benchmarks.registry import methods
 from benchmarks.results.reader import Results, edited
 from figures import figure, style
-from figures.figure import VARIANTS, Drawn
+from figures.figure import CAPTIONS, VARIANTS, Drawn
 from figures.pictograms import Inputs, Page, is_valid, mosaic
 from rsgg.seeds import numpy_rng
 
@@ -79,16 +79,9 @@ def _drawn(results: Results, variant: str) -> Drawn:
             missing.append(f"{' or '.join(labels)} on {task.label}")
     page.legend(LEGEND, 70, 1390, 2)
     page.text(70, 1505, f"Rows: folds. Drawn from {figure.read_from(results.used)}.", 6, color=style.GREY)
-    return Drawn(
-        f"difference_{variant}",
-        page.figure,
-        f"The counterfactuals of RSGG-CE and CLEAR, each {VARIANTS[variant]}, on top of each other, for five folds "
-        "(rows) and five test graphs of each (columns) drawn at random. Black edges are in both, orange ones in "
-        "CLEAR's only, blue ones in RSGG-CE's only; blocks of one colour are graphs that one method alone explained "
-        f"(orange CLEAR, blue RSGG-CE), blank ones graphs that neither did. Seen: {'; '.join(seen) or 'nothing'}.",
-        "Appendix, RSGG-CE against CLEAR" if variant == "released" else "",
-        tuple(missing),
-    )
+    words = CAPTIONS["difference"].format(variant=VARIANTS[variant], seen="; ".join(seen) or "nothing")
+    place = "Appendix, RSGG-CE against CLEAR" if variant == "released" else ""
+    return Drawn(f"difference_{variant}", page.figure, words, place, tuple(missing))
 
 
 def _panel(page: Page, results: Results, dataset: str, variant: str, left: int) -> str:

@@ -17,7 +17,7 @@ import pandas as pd
 
 from benchmarks.results.reader import Results
 from figures import figure, style
-from figures.figure import Drawn
+from figures.figure import CAPTIONS, Drawn
 from figures.method import COMMAND, TASK, Pair, Places, cycle_edges, edges_of, heat_map, layout, mean_score, network, of
 from figures.method import scores as edge_scores
 
@@ -54,13 +54,9 @@ def draw(results: Results) -> list[Drawn]:
         colours = next(axis.collections[0] for axis in axes[0] if axis.collections)
         drawing.colorbar(colours, ax=axes, fraction=0.02, pad=0.02, label="A_g")
     figure.heading(drawing, f"Edge scores of three generators on graph {instance}", results)
-    caption = (
-        f"A_g of three generators on graph {instance} of {TASK.label}: above on all node pairs, edges on cycles "
-        "circled; below on the edges of the graph, those on cycles drawn thick. To break a cycle it is enough that "
-        f"some of its edges have low scores. Mean A_g: {'; '.join(seen)}."
-        if seen
-        else "A_g of three generators on one graph; no traces are stored."
-    )
+    caption = "A_g of three generators on one graph; no traces are stored."
+    if seen:
+        caption = CAPTIONS["edge_scores"].format(instance=instance, task=TASK.label, seen="; ".join(seen))
     return [Drawn("edge_scores", drawing, caption, "", tuple(missing))]
 
 

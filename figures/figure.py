@@ -8,6 +8,7 @@ PNG, and beside them `figures.json`: caption, command, files read and what is mi
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -62,6 +63,7 @@ class Entry:
 # -- Which tables, tasks and rows ----------------------------------------------------------------------------
 
 TABLE1 = "dataset method variant metric mean ci_low ci_high n folds"
+CAPTIONS: dict[str, str] = tomllib.loads((Path(__file__).parent / "captions.toml").read_text(encoding="utf-8"))
 VARIANTS = {"released": "as the published comparison ran it", "faithful": "as its own paper defines it"}
 
 

@@ -23,7 +23,7 @@ from matplotlib.axes import Axes
 from benchmarks.registry import tasks
 from benchmarks.results.reader import Results, edited
 from figures import figure, style
-from figures.figure import Drawn
+from figures.figure import CAPTIONS, Drawn
 
 Pair = tuple[int, int]
 Places = Mapping[int, np.ndarray]
@@ -33,11 +33,6 @@ COMMAND = "./reproduce.sh traces computes them"
 KEPT = {"edge_color": "#555555", "width": 0.8}
 ON_CYCLE, ADDED = ({"edge_color": colour, "width": 1.6} for colour in (style.BLUE, style.ADDED))
 REMOVED = {"edge_color": style.REMOVED, "width": 1.6, "style": "dashed"}
-CAPTION = (
-    "RSGG-CE at work on one cyclic graph (top) and one tree (bottom) of a test fold: the input, the edge "
-    "probabilities A_g that the generator of its class learnt, what is left when the existing edges have been "
-    "sampled, and the first graph of the other class."
-)
 
 
 # -- What is read from traces ------------------------------------------------------------------------------
@@ -142,7 +137,7 @@ def draw(results: Results) -> list[Drawn]:
     handles.append(style.handle("edited pair in A_g", style.RED, marker="o", mfc="none", ms=4))
     style.legend_below(drawing, handles, len(handles))
     figure.heading(drawing, "RSGG-CE explains two graphs", results)
-    return [Drawn("method", drawing, figure.caption(CAPTION, *seen), "Figure 1 (inference)", tuple(missing))]
+    return [Drawn("method", drawing, figure.caption(CAPTIONS["method"], *seen), "Figure 1 (inference)", tuple(missing))]
 
 
 def _row(axes: np.ndarray, adjacency: np.ndarray, trace: pd.Series, c: int) -> str:

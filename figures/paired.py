@@ -19,7 +19,7 @@ from matplotlib.axes import Axes
 from benchmarks.registry.methods import Row
 from benchmarks.results.reader import Results
 from figures import figure, style
-from figures.figure import Drawn
+from figures.figure import CAPTIONS, Drawn
 
 COLUMNS = "dataset question metric against_method against_variant difference ci_low ci_high p_holm"
 QUESTION = "rsgg-ce against the others"
@@ -31,15 +31,6 @@ BETTER = {"correctness": "RSGG-CE better →", "ged_on_success": "← RSGG-CE be
 LEFT_OUT = (("rsgg-ce", "faithful"), ("identity", "control"))
 LEVEL = 0.05
 TICKS = (-1000, -10, 0, 10, 1000)
-CAPTION = (
-    "RSGG-CE (faithful) less each other row, on the same test graphs: mean difference in Correctness, and in GED over "
-    "the graphs that both explain. Bars are 95 % intervals over folds: the unit is the fold, since the graphs of a "
-    "fold share a fitted model. Filled: the interval leaves out 0 and Holm's p of the Wilcoxon test over graphs, "
-    "corrected for all rows of the data set, is below .05; that test takes the fitted models as given. Hollow: not "
-    "both. No average ranks with a critical difference are shown: ten folds cannot separate so many methods after "
-    "correction (the smallest p of ten pairs is 2/1024), and ranks over graphs would count the graphs of a fold as "
-    "independent."
-)
 
 
 def draw(results: Results) -> list[Drawn]:
@@ -69,7 +60,7 @@ def draw(results: Results) -> list[Drawn]:
     style.legend_below(drawing, handles, 2)
     figure.heading(drawing, "RSGG-CE less the other row, on the same graphs", results)
     missing = missing or figure.absent(rows, drawn)
-    return [Drawn("paired", drawing, figure.caption(CAPTION, *said), missing=tuple(missing))]
+    return [Drawn("paired", drawing, figure.caption(CAPTIONS["paired"], *said), missing=tuple(missing))]
 
 
 def differences(table: pd.DataFrame, dataset: str, metric: str, rows: Sequence[Row]) -> pd.DataFrame:

@@ -18,21 +18,13 @@ from numpy.typing import ArrayLike
 from benchmarks.registry.methods import Row
 from benchmarks.results.reader import Results
 from figures import figure, style
-from figures.figure import Drawn
+from figures.figure import CAPTIONS, Drawn
 
 COSTS = {"explain": "calls to explain", "all": "calls with fitting shared out"}
 LEFT_OUT = ("identity", "rsgg-ce-multinomial", "released-untrained", "released-uniform")
 NEEDED = ["ged_on_success", "explain_calls", "correctness", "fit_calls"]
 OPTIMUM = ("optimum", "control")
 SIZES = (0.1, 0.5, 1.0)
-CAPTION = (
-    "GED where a counterfactual was found, against oracle calls per graph; the area of a mark is the row's "
-    "Correctness. Above, only the calls to explain count; below, those of fitting are shared out over the test graphs "
-    "of a fold. Ringed in red: rows on the Pareto front, which no other row beats or equals in calls, GED and "
-    "Correctness together while being better in one; the optimum knows the oracle's rule and takes no part. GED is "
-    "averaged over the graphs that a row explains, which differ between rows: a small mark is on the front for few "
-    "and often easy graphs."
-)
 
 
 def draw(results: Results) -> list[Drawn]:
@@ -54,7 +46,7 @@ def draw(results: Results) -> list[Drawn]:
     style.legend_below(drawing, _handles(rows), 4)
     figure.heading(drawing, "Few edits at the bottom, few calls to the left, valid if large", results)
     missing = missing or figure.absent(rows, drawn)
-    return [Drawn("pareto", drawing, figure.caption(CAPTION, *said), missing=tuple(missing))]
+    return [Drawn("pareto", drawing, figure.caption(CAPTIONS["pareto"], *said), missing=tuple(missing))]
 
 
 def positions(table: pd.DataFrame, rows: Sequence[Row]) -> pd.DataFrame:

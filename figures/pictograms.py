@@ -31,7 +31,7 @@ from benchmarks.registry.tasks import of_paper as of_the_paper
 from benchmarks.results.cell import FOLDS
 from benchmarks.results.reader import Results, edited
 from figures import figure, style
-from figures.figure import VARIANTS, Drawn
+from figures.figure import CAPTIONS, VARIANTS, Drawn
 
 NEITHER, KEPT, REMOVED, ADDED, LINE = range(5)  # what a pixel says; LINE is between blocks and where no graph is
 METHODS = sorted(methods.PAPER)
@@ -276,12 +276,10 @@ def _panels(results: Results, task: TaskEntry, variant: str) -> tuple[dict[str, 
 def _caption(panels: Panels, task: TaskEntry, variant: str, in_colours: str, beside: bool) -> str:
     seen = [f"{panel.label} {panel.words.replace('; ', ', ')}" for panel in panels.values() if isinstance(panel, Panel)]
     enlarged = " (b) enlarges the first graphs of two folds of RSGG-CE, (c) its valid counterfactual of median GED."
-    return (
-        f"All counterfactuals on {task.label}, each method {VARIANTS[variant]}, ten folds (rows) by test graphs "
-        f"(columns), one pixel per entry of the adjacency matrix. Black edges are kept, {in_colours} ones are "
-        f"added; blocks that are white all over have no valid counterfactual.{enlarged if beside else ''} "
-        f"Seen: {'; '.join(seen) or 'nothing'}."
-    )
+    return CAPTIONS["pictograms"].format(
+        task=task.label, variant=VARIANTS[variant], colours=in_colours, enlarged=enlarged if beside else "",
+        seen="; ".join(seen) or "nothing",
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from benchmarks.registry.methods import Row
 from benchmarks.registry.tasks import ASD
 from benchmarks.results.reader import Results
 from figures import figure, style
-from figures.figure import VARIANTS, Drawn
+from figures.figure import CAPTIONS, VARIANTS, Drawn
 from figures.pictograms import ADDED, KEPT, METHODS, NEITHER, REMOVED, block, is_valid
 from rsgg.seeds import numpy_rng
 
@@ -93,7 +93,8 @@ def _drawn(results: Results, variant: str, ledgers: Ledgers, graphs: list[Shown]
     style.legend_below(drawing, [style.handle(label, COLOURS[code], "-") for code, label in NAMES.items()], 3)
     figure.heading(drawing, f"{ASD.label}, each method {VARIANTS[variant]}", results)
     place = "Section 5.3, qualitative comparison on ASD" if variant == "released" else ""
-    return Drawn(f"qualitative_{variant}", drawing, _caption(variant, seen), place, tuple(missing))
+    words = CAPTIONS["qualitative"].format(variant=VARIANTS[variant], seen="; ".join(seen) or "nothing is stored")
+    return Drawn(f"qualitative_{variant}", drawing, words, place, tuple(missing))
 
 
 def _counterfactual(axis: Axes, ledger: pd.DataFrame, graph: Shown) -> str:
@@ -130,15 +131,6 @@ def _lines(
     colours = [COLOURS[int(code)] for code in codes[u, v]]
     lines = list(np.stack((where[u], where[v]), 1))
     axis.add_collection(LineCollection(lines, colors=colours, linewidths=width, zorder=level))
-
-
-def _caption(variant: str, seen: list[str]) -> str:
-    return (
-        f"Counterfactual candidates on ASD for one graph of each class, each method {VARIANTS[variant]}. The graphs "
-        "are those that most methods explain (the lowest number among equals); nodes lie in the same places in every "
-        "panel. Green edges are added, red ones removed, grey ones kept; rings "
-        f"are self loops. Seen: {'; '.join(seen) or 'nothing is stored'}."
-    )
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from matplotlib.lines import Line2D
 from benchmarks.registry.methods import Row
 from benchmarks.results.reader import Results
 from figures import figure, style
-from figures.figure import Drawn
+from figures.figure import CAPTIONS, Drawn
 
 COLUMNS = "vary value method variant graphs quantity median low high note"
 GROWTH = "vary method variant quantity exponent ci_low ci_high"
@@ -32,19 +32,6 @@ DOTTED: dict[str, Any] = {"linestyle": ":", "color": "black", "linewidth": 1, "z
 SECONDS = "CPU seconds per explained graph"
 GROWING = {"fit_seconds": "CPU seconds to fit", "memory_mb": "peak memory, MB"}
 DISTURBED = "something else"
-ABOUT = {
-    "runtime": (
-        "Runtime at inference on Tree-Cycles, per explained graph, node encodings included: (a) as graphs grow, with "
-        "20 graphs explained at every n, and (b) as the data set grows, with a tenth of its instances explained. "
-        "Medians with quartiles over repeats, one process and one thread each; both axes are logarithmic. Dotted: "
-        "the slopes that the paper claims for RSGG-CE, linear in n and flat in the number of instances."
-    ),
-    "runtime_fit_memory": (
-        "What runtime at inference leaves out: CPU seconds of training (above) and peak memory, data and training "
-        "included (below), against (left) the number n of nodes and (right) the number of instances. Lines join points "
-        "that were measured on data sets of one size; above 256 nodes there are 60 graphs instead of 500."
-    ),
-}
 
 
 def draw(results: Results) -> list[Drawn]:
@@ -59,7 +46,7 @@ def draw(results: Results) -> list[Drawn]:
         ("runtime_fit_memory", "", _fit_and_memory(table)),
     ):
         figure.small_print(picture, f"Tree-Cycles, one thread.{_disturbed(table)}", results.path("runtime"))
-        words = figure.caption(ABOUT[name], *(seen(growth) if name == "runtime" else ())) + _disturbed(table)
+        words = figure.caption(CAPTIONS[name], *(seen(growth) if name == "runtime" else ())) + _disturbed(table)
         drawn.append(Drawn(name, picture, words, paper, tuple(absent)))
     return drawn
 

@@ -16,7 +16,7 @@ from benchmarks.registry.tasks import TaskEntry
 from benchmarks.results.paper import measured_on
 from benchmarks.results.reader import Results
 from figures import figure, style
-from figures.figure import Drawn
+from figures.figure import CAPTIONS, Drawn
 
 OF_PAPER: list[Row] = [(name, variant) for variant in ("released", "faithful") for name in methods.PAPER]
 OPTIMUM: Row = ("optimum", "control")
@@ -27,14 +27,6 @@ PLACES = {  # where a printed row's name stands, unless above its circle: offset
     "rsgg-ce": ((0, -8), "center", "top"),
 }
 PLACES_ON_ASD = {**PLACES, "g-countergan": ((0, -19), "center", "top")}  # below CF², which is near it there
-CAPTION = (
-    "Correctness against GED. Red circles: what the paper's Table 1 prints. Squares: what the released code computes, "
-    "re-implemented. Dots: the same methods as their own papers define them, with 95 % intervals over folds. Octagon "
-    "and star: a random order of edits made minimal, which learns nothing, and the optimum. Our rows stand at the mean "
-    "GED of the counterfactuals that they found, so that a method does not move to the left by failing; printed rows "
-    "stand at the printed GED, which averages over all graphs and counts 0 where a graph is returned unchanged. The "
-    "square of a method that returns graphs unchanged, as RSGG-CE does, therefore stands right of its circle."
-)
 
 
 def draw(results: Results) -> list[Drawn]:
@@ -56,7 +48,7 @@ def draw(results: Results) -> list[Drawn]:
     style.legend_below(drawing, style.drawn_in(axes), 4)
     figure.heading(drawing, "Few edits to the left, valid counterfactuals at the top", results)
     missing = missing or figure.absent(rows, drawn)
-    return [Drawn("tradeoff", drawing, figure.caption(CAPTION, *said), missing=tuple(missing))]
+    return [Drawn("tradeoff", drawing, figure.caption(CAPTIONS["tradeoff"], *said), missing=tuple(missing))]
 
 
 def _printed_rows(axis: Axes, paper: pd.DataFrame, places: dict[str, tuple[tuple[int, int], str, str]]) -> None:
