@@ -66,10 +66,11 @@ this: few edits, or a low cost, are no merit where nothing is explained."""
 
 MEASURES_OF_SUCCESS = frozenset({"correctness", "fidelity"})
 
+WHITE_BOX, COLLAPSES, ONE_REPLICATE = "∇", "†", "¹"
 ROW_MARKS = {
-    "∇": "uses the oracle's exact gradient (white box); all others ask for classes only",
-    "†": "fits collapse by the rule of benchmarks/judging/collapse.py; how many is said with the table",
-    "¹": "one replicate: its interval is over folds of one data set with one set of seeds",
+    WHITE_BOX: "uses the oracle's exact gradient (white box); all others ask for classes only",
+    COLLAPSES: "fits collapse by the rule of benchmarks/judging/collapse.py; how many is said with the table",
+    ONE_REPLICATE: "one replicate: its interval is over folds of one data set with one set of seeds",
 }
 """Marks behind the name of a row. A row that was not measured on all ten folds also says on how many."""
 
@@ -125,7 +126,8 @@ FALSE_CLAIMS = 0.05
 #   differ by more (Bonferroni over all pairs).
 # - *Non-increasing*: the same, of rises alone.
 # - *Rises*, *falls*: Kendall's rank correlation by permutation, which no saturation can bend; it fails if the curve is
-#   shown to go the other way or to be unaffected.
+#   shown to go the other way (by ranks, or because a pair of points is shown to by more than the margin: the ranks of
+#   six points show nothing once two of them are out of order) or to be unaffected.
 # - *Linear*: no curve of a family that holds the straight line (quadratic, power, exponential or saturating) fits
 #   better (F test at 5 %, Bonferroni over the families), and every point is shown to be nearer to the line than
 #   `LINE_MARGIN` of the curve's range.
@@ -136,8 +138,9 @@ LINE_MARGIN = 0.1
 
 LARGE_LEAD = 0.05
 """A lead in Correctness "by a large margin": the smaller of the two leads that the paper calls so is .049. RSGG-CE
-leads if the 95 % prediction interval of the difference from the best other method is above 0, and does not if it is
-below this; in GED, if it is above 0, and not if it is below 0. The interval is that of two independent runs."""
+leads if its difference from the best other method is shown to be above 0, and does not if it is shown to be below this;
+in GED, below 0. The difference is taken within each replicate that both rows have, since these share their graphs; with
+fewer than `MIN_REPLICATES` of them, within each fold of the first. Its error is that of one further ten-fold run."""
 
 LINE_WIDTH = 0.01
 """A standard error "equal to zero" is one that a plot cannot show: at every point below this share of the axis, which
@@ -151,7 +154,9 @@ ABOUT_HALF = (0.4, 0.6)  # "~50 %"
 MOST_FITS = 0.9  # what is said of the losses is asked of this share of the fits
 DENSE = 2.0  # "densely connected": at least this many times the density of the input
 BALANCED = 0.55  # the largest share of a class in a "balanced distribution"
-# A printed gain holds if it lies inside the 95 % prediction interval of ours; a larger gain is another number.
+# A stated number fails if the data exclude it. A probability holds if it is shown to be within the tolerance. A gain
+# holds if it lies inside the 95 % prediction interval of ours (a larger one is another number) and this interval leaves
+# out 0; if it does not, the data cannot tell the stated gain from none, and it is undecided.
 # "Not extensively" asks the oracle no more often, training included, than the search without learning that explains
 # the same graphs ("two-sided-min").
 # A runtime claim that compares methods is not comparable: the released rows here leave out work that the published code
