@@ -192,12 +192,12 @@ UNTRAINED, UNIFORM = {"generator": "untrained"}, {"generator": "uniform"}
 
 METHODS: list[Method] = [
     Method(
-        "rsgg-ce", "faithful", RSGG, "RSGG-CE", BLUE, on={"asd": RSGG_ON_ASD, ABLATION: RSGG_ON_ABLATION},
-        revision=2, seconds_per_fold=60,
+        "rsgg-ce", "faithful", RSGG, "RSGG-CE, by score function", BLUE,
+        on={"asd": RSGG_ON_ASD, ABLATION: RSGG_ON_ABLATION}, revision=2, seconds_per_fold=60,
     ),
     Method("rsgg-ce", "literal", LITERAL_RSGG, "RSGG-CE, to the letter", BLUE, "^", seconds_per_fold=20),
     Method(
-        "rsgg-ce", "beyond", RSGG, "RSGG-CE, λ > 0", BLUE, "D", PRICE_PER_EDIT, PRICE_ON_ASD,
+        "rsgg-ce", "beyond", RSGG, "RSGG-CE, by score function, λ > 0", BLUE, "D", PRICE_PER_EDIT, PRICE_ON_ASD,
         revision=2, seconds_per_fold=60,
     ),
     Method(
@@ -275,6 +275,11 @@ ENTRY_POINTS = "rsgg.explainers"  # the group in which installed packages offer 
 def rows() -> dict[Row, Method]:
     """All rows, by name and variant, in the order of the registry."""
     return {method.row: method for method in METHODS}
+
+
+def white_box(name: str, variant: str) -> bool:
+    """Does a row use the oracle's gradient? Of one that this version does not know, no."""
+    return (name, variant) in rows() and rows()[name, variant].white_box
 
 
 def label(name: str, variant: str = "faithful") -> str:

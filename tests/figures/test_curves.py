@@ -60,14 +60,17 @@ def test_ablation_draws_the_stored_means_and_says_what_is_missing(tmp_path: Path
     drawn = {one.name: one for one in ablation.draw(Results.of(tmp_path))}
     assert set(drawn) == {f"ablation_{vary}" for vary in ("cycle_size", "n_cycles", "n_nodes", "n_instances")}
     one = drawn["ablation_cycle_size"]
-    assert points(panel(one.figure, "a"), "RSGG-CE") == [(3, 4.5), (28, 2.5)]
+    assert points(panel(one.figure, "a"), "RSGG-CE, by score function") == [(3, 4.5), (28, 2.5)]
     assert points(panel(one.figure, "b"), "RSGG-CE, as released") == [(3, 0.8), (28, 0.9)]
     assert points(panel(one.figure, "d"), ablation.PREDICTED) == [(3, 0.85), (28, 0.85)]
     assert "CF²" not in panel(one.figure, "a").get_legend_handles_labels()[1]
     absent = next(gap for gap in one.missing if gap.startswith("CF² / CF², as released / "))
     assert absent.endswith(" at 3, 5, 8, 10, 12, 15, 18, 20, 23, 25, 28")
     assert "folds: fewer than ten at 2 of 88 points" in one.missing
-    assert "RSGG-CE: from 3 to 28, Correctness goes from 0.80 to 0.90 and GED from 4.5 to 2.5." in one.caption
+    assert (
+        "RSGG-CE, by score function: from 3 to 28, Correctness goes from 0.80 to 0.90 and GED from 4.5 to 2.5."
+        in one.caption
+    )
     assert "up to 0.05 away" in one.caption and "the trend is" not in one.caption, "two points are no trend"
     assert one.sources == (str(tmp_path / "ablation_cycle_size.csv"),)
     assert "ablation --vary n_nodes" in drawn["ablation_n_nodes"].missing[0]
@@ -77,7 +80,8 @@ def test_a_row_that_lacks_nothing_is_not_named() -> None:
     table = ablation_table()
     said = ablation.gaps(table, [3, 28])
     assert (
-        not {"RSGG-CE", "RSGG-CE, as released"} & set(said[0].removesuffix(" at 3, 28").split(" / ")) and len(said) == 2
+        not {"RSGG-CE, by score function", "RSGG-CE, as released"} & set(said[0].removesuffix(" at 3, 28").split(" / "))
+        and len(said) == 2
     )
     assert ablation.gaps(table.iloc[:0], [3]) == ["all curves at 3"]
 
@@ -118,7 +122,7 @@ def test_runtime_is_drawn_with_the_paper_s_slopes_and_the_fitted_exponents(tmp_p
     runtime_tables(tmp_path)
     inference, fit_and_memory = runtime.draw(Results.of(tmp_path))
     nodes, instances = (panel(inference.figure, vary) for vary in ("n_nodes", "n_instances"))
-    assert points(nodes, "RSGG-CE") == [(32, 0.032), (64, 0.064), (512, 0.512)]
+    assert points(nodes, "RSGG-CE, by score function") == [(32, 0.032), (64, 0.064), (512, 0.512)]
     slopes = []
     for axis, label in ((nodes, "slope 1"), (instances, "slope 0")):
         (x0, y0), (x1, y1) = points(axis, label)
@@ -130,7 +134,9 @@ def test_runtime_is_drawn_with_the_paper_s_slopes_and_the_fitted_exponents(tmp_p
     assert "exponent 1.50 in n (95 % interval 1.20 to 1.80), more than “linear”" in inference.caption
     assert "CF², as released against nodes n at 512" in inference.missing
     assert "At 1 points other work" in inference.caption
-    assert points(panel(fit_and_memory.figure, "fn"), "RSGG-CE") == [(512, 3.0)], "60 graphs are a line of their own"
+    assert points(panel(fit_and_memory.figure, "fn"), "RSGG-CE, by score function") == [(512, 3.0)], (
+        "60 graphs are a line of their own"
+    )
 
 
 # -- Convergence ---------------------------------------------------------------------------------------------------

@@ -228,7 +228,16 @@ def test_how_training_ended_is_shown_fit_by_fit(tmp_path: Path) -> None:
     rows = [line, {**line, "fold": 1, "collapsed": "proposes nothing that flips"}]
     (sheet,) = tables.sheets("training", stored(tmp_path, "training", rows))
     assert [group.heading for group in sheet.groups] == ["ASD"]
-    assert [cell.text for cell in sheet.rows[0]] == ["RSGG-CE", "0", "1", "0.5", "0.7", "1.0", "2.0", "no"]
+    assert [cell.text for cell in sheet.rows[0]] == [
+        "RSGG-CE, by score function",
+        "0",
+        "1",
+        "0.5",
+        "0.7",
+        "1.0",
+        "2.0",
+        "no",
+    ]
     assert sheet.rows[1][-1].text == "proposes nothing that flips"
 
 
