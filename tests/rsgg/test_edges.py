@@ -119,6 +119,18 @@ def test_other_oracles_relax_edges_through_their_matrices() -> None:
     assert torch.allclose(ASDOracle().relaxed_edges(edges, weight), ASDOracle().relaxed(soft))
 
 
+def test_an_oracle_is_shown_both_directions_of_a_soft_edge() -> None:
+    class LowerTriangle(TreeCyclesOracle):
+        def relaxed(self, adjacency: torch.Tensor, features: torch.Tensor | None = None) -> torch.Tensor:
+            return adjacency.tril().sum((1, 2))[:, None].expand(-1, 2)
+
+        relaxed_edges = Oracle.relaxed_edges
+
+    edges = EdgeBatch.of(GraphBatch.of([nx.path_graph(3), nx.cycle_graph(4)]))
+    weight = torch.arange(1.0, 7.0)
+    assert LowerTriangle().relaxed_edges(edges, weight)[:, 0].tolist() == [1 + 2, 3 + 4 + 5 + 6]
+
+
 def test_networks_see_the_same_graph_in_both_forms() -> None:
     data = TreeCycles(n_graphs=12).load()
     dense, edges = data.graphs.adjacency.float(), EdgeBatch.of(data.graphs)
