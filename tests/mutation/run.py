@@ -204,9 +204,7 @@ def pytest_run(tests: Sequence[str], plugin: object) -> int:
         suppress_health_check=list(HealthCheck),
     )
     settings.load_profile("mutation")
-    without = [
-        option for name in ("cacheprovider", "warnings", "unraisableexception") for option in ("-p", f"no:{name}")
-    ]
+    without = [option for name in ("cacheprovider", "unraisableexception") for option in ("-p", f"no:{name}")]
     return int(pytest.main(["-x", "-q", *without, *tests], plugins=[plugin]))
 
 

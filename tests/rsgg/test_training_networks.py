@@ -60,7 +60,7 @@ def test_the_encoder_node_by_node(layers: int, identities: int) -> None:
 
 @torch.no_grad()
 def test_the_generator_pair_by_pair() -> None:
-    """logit A_g = κ (A + tanh(Σ_k s_k z_uk z_vk / √latent + b) - 1/2); edges and missing pairs have their own s, b, κ."""
+    """logit A_g = κ (A + tanh(Σ_k s_k z_uk z_vk / √latent + b) - 1/2); edges and missing pairs differ in s, b, κ."""
     torch.manual_seed(1)
     generator, x = (
         Generator(Encoder(3, 6, 4, 2, 0), 4, edges=5.0, missing=20.0, removals=1.0, additions=2.0),
