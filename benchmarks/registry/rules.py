@@ -112,6 +112,10 @@ NEAR_OPTIMUM = 1.01  # GED as a multiple of the optimum (finding 12)
 # ends and by straight lines, and a larger gain counted as the printed one. The two tolerances are the former ones; the
 # other margins come from the paper's words or from what a reader of its figures can see, as said beside each.
 #
+# They were stated before any claim was computed with them, and revised once after that: leads and gains within
+# replicates, stated numbers, and falls of two points that speak against a rise. The revision turned "undecided" into
+# "fails" for three partial verdicts (2/3, and linear GED, as released; rising GED of CF² as written) and no other.
+#
 # What is counted (a rank, a majority of edits, a number of fits) is decided by counting. What is estimated is decided
 # by two one-sided tests, of "the claim is false" and of "the claim is true": it *holds* if the first is rejected,
 # *fails* if the second is, and is *undecided* if neither is; not significant is never the same as equal. For each
