@@ -14,9 +14,9 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import Any, Self
 
 import pandas as pd
 
@@ -132,27 +132,14 @@ def unlisted(folder: Path, files: Mapping[str, Any]) -> list[str]:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """One process at a time reads and writes a manifest."""
-    path = folder / f"{TEMPORARY}manifest.lock"
+    """One process at a time reads and writes a manifest: the folder itself is locked, and no file is left behind."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = _lock(path)
+        descriptor = os.open(folder, os.O_RDONLY)
     except OSError as error:
         raise StoreError(f"Results cannot be written to {folder} ({error.strerror}); choose another folder.") from error
-    with file:
-        try:
-            yield
-        finally:
-            with suppress(OSError):
-                path.unlink()
-
-
-def _lock(path: Path) -> IO[str]:
-    """The file, open and locked. Who held it before removes it when done: then the lock is on a file that is gone."""
-    while True:
-        file = path.open("a")
-        fcntl.flock(file, fcntl.LOCK_EX)
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
-                return file
-        file.close()
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)  # which gives the lock back

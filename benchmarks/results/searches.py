@@ -7,30 +7,13 @@ from __future__ import annotations
 
 import pandas as pd
 
+from benchmarks.results.paper import of_paper
+
 STUDY = ["method", "variant", "dataset", "protocol", "space", "outer_fold"]  # what tells studies apart
 
-NOT_SEARCHED: dict[tuple[str, str], dict[str, tuple[str, str, str]]] = {
-    ("cf2", "faithful"): {
-        "batch size ratio": ("{0.1, 0.15, 0.2}", "0.2", "no meaning here: each graph is optimised by itself")
-    },
-    ("cf2", "released"): {
-        "α": ("{0.5, 0.6, ..., 1.0}", "0.7", "cannot matter: the term that it weighs has no gradient"),
-        "λ": ("{20, 100, 500, 1000}", "20", "cannot matter: the released code does not read it"),
-        "γ": ("{0.1, 0.2, ..., 1.0}", "0.9", "cannot matter: the term that it is in has no gradient"),
-    },
-    ("clear", "faithful"): {
-        "α": ("{0, 0.2, ..., 1}", "0.4", "no meaning here: the objective has three weights, λ_sim, λ_kl and λ_cfe"),
-        "batch size ratio": ("{0.1, 0.15, 0.2}", "0.15", "no meaning here: training is full batch, as in the original"),
-    },
-    ("clear", "released"): {
-        "α": ("{0, 0.2, ..., 1}", "0.4", "cannot matter: the weights enter a printed value only"),
-    },
-    ("rsgg-ce", "faithful"): {
-        "T": ("{50, 100, ..., 500}", "500", "held at 500: a commented-out line of the paper's source, not its table")
-    },
-    ("rsgg-ce", "released"): {
-        "T": ("{50, 100, ..., 500}", "500", "held at 500: a commented-out line of the paper's source, not its table")
-    },
+NOT_SEARCHED: dict[tuple[str, str], dict[str, dict[str, str]]] = {
+    row: lines.set_index("symbol")[["search_space", "paper", "note"]].to_dict("index")
+    for row, lines in of_paper("not_searched", dtype=str).groupby(["method", "variant"])
 }
 """What the paper searched and this search does not, with the paper's space, its best value and the reason."""
 

@@ -135,9 +135,9 @@ def _hyperparameters(key: dict[str, str], trials: pd.DataFrame) -> Iterator[dict
                 "importance": f"{importance[option.name]:.2f}" if option.name in importance else "",
                 "note": _note(method, option, space, from_paper=from_paper),
             }
-    for symbol, (searched, paper, reason) in NOT_SEARCHED.get((key["method"], key["variant"]), {}).items():
+    for symbol, line in NOT_SEARCHED.get((key["method"], key["variant"]), {}).items():
         row = dict.fromkeys(("hyperparameter", "nested", "paper_protocol", "importance"), "")
-        yield {**key, **row, "symbol": symbol, "search_space": searched, "paper": paper, "note": reason}
+        yield {**key, **row, "symbol": symbol, **line}
 
 
 def _methods_of_the_paper() -> set[str]:
