@@ -130,7 +130,7 @@ def test_runtime_is_drawn_with_the_paper_s_slopes_and_the_fitted_exponents(tmp_p
     assert np.allclose(slopes, [1, 0]) and nodes.get_yscale() == nodes.get_xscale() == "log"
     drawn = panel(inference.figure, "legend").get_legend()
     legend = [text.get_text() for text in drawn.get_texts()] if drawn else []
-    assert "RSGG-CE: $n^{1.50}$ [1.20, 1.80]" in legend
+    assert "RSGG-CE, by score function: $n^{1.50}$ [1.20, 1.80]" in legend
     assert "exponent 1.50 in n (95 % interval 1.20 to 1.80), more than “linear”" in inference.caption
     assert "CF², as released against nodes n at 512" in inference.missing
     assert "At 1 points other work" in inference.caption
@@ -162,7 +162,7 @@ def test_losses_are_drawn_with_the_deviation_between_seeds(tmp_path: Path) -> No
     assert np.isclose(heights.max(), 0.7) and np.isclose(heights.min(), 0.5), "0.05 · √4 up and down"
     assert "𝔻's loss keeps falling in 1 of 3" in losses.caption
     assert losses.missing == ("Tree-Cycles, RSGG-CE, as released",)
-    assert "Tree-Cycles, RSGG-CE" in samples.missing and "ASD: nothing is stored" in samples.missing
+    assert "Tree-Cycles, RSGG-CE, by score function" in samples.missing and "ASD: nothing is stored" in samples.missing
 
 
 # -- Nothing stored ------------------------------------------------------------------------------------------------

@@ -166,7 +166,10 @@ def test_budget_ends_in_the_stored_correctness(tmp_path: Path, monkeypatch: pyte
     (drawn,) = budget.draw(Results((tmp_path,)))
     marks = [line for line in drawn.figure.axes[0].lines if line.get_marker() == "o"]
     assert [at(mark) for mark in marks] == [(5, 0.75), (13, 0.75)]
-    assert "RSGG-CE reaches 0.750 with at most 5 calls per graph, 13 with its share of fitting." in drawn.caption
+    assert (
+        "RSGG-CE, by score function reaches 0.750 with at most 5 calls per graph, 13 with its share of fitting."
+        in drawn.caption
+    )
     assert len(drawn.missing) == 2 and "CF²" in drawn.missing[0] and drawn.missing[1].endswith("nothing is stored")
 
 
