@@ -1,8 +1,8 @@
 """Small bugs, made on purpose: every way in which one operator, constant or statement of a module can be changed.
 
 A mutant is one change in the syntax tree. What cannot change a result is left alone: docstrings, type hints, the
-sentences of errors, decorators, `strict=True` of zip, and what a hyper-parameter only says about itself (`doc`,
-`space`, `paper`).
+sentences of errors, decorators, `strict=True` of zip, what a hyper-parameter only says about itself (`doc`, `space`,
+`paper`), and the small versions of methods for quick checks.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ SWAPPED_NAMES = {
     for one, other in ((a, b), (b, a))
 } | {"mean": "sum"}
 SAYS_ONLY = {"doc", "space", "paper", "strict"}  # keywords that change no result; strict=True only checks
+NOT_MEANT = {"tiny"}  # functions: a small version of a method for quick checks, where any numbers will do
 SMALLEST_CONSTANT = 1e-3  # smaller ones are tolerances, whose size is a matter of taste
 
 
@@ -152,6 +153,8 @@ def _below(node: ast.AST, place: tuple[str, ast.stmt]) -> Iterator[Mutant]:
 def _says_only(node: ast.stmt) -> bool:
     """Statements without a result: imports, docstrings, errors and what only type checkers read."""
     if isinstance(node, ast.Import | ast.ImportFrom | ast.Raise):
+        return True
+    if isinstance(node, ast.FunctionDef) and node.name in NOT_MEANT:
         return True
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         return True

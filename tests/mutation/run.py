@@ -116,10 +116,10 @@ TARGETS = (
         ),
     ),
     Target("rsgg/minimise.py", ("tests/rsgg/test_minimise.py",)),
-    Target("baselines/cf2.py", ("tests/baselines/test_cf2.py",)),
-    Target("baselines/clear.py", ("tests/baselines/test_clear.py",)),
-    Target("baselines/gcountergan.py", ("tests/baselines/test_gcountergan.py",)),
-    Target("baselines/meg.py", ("tests/baselines/test_meg.py",)),
+    Target("baselines/cf2.py", ("tests/baselines/test_cf2.py", "tests/baselines/test_declared.py")),
+    Target("baselines/clear.py", ("tests/baselines/test_clear.py", "tests/baselines/test_declared.py")),
+    Target("baselines/gcountergan.py", ("tests/baselines/test_gcountergan.py", "tests/baselines/test_declared.py")),
+    Target("baselines/meg.py", ("tests/baselines/test_meg.py", "tests/baselines/test_declared.py")),
 )
 
 

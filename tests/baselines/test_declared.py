@@ -1,0 +1,72 @@
+"""What the methods declare: defaults as their files say them, and limits that let through the smallest sensible value.
+
+A default is part of a result's meaning: cells are addressed by what differs from it. So it may not change by accident.
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields
+from typing import Any
+
+import pytest
+
+from rsgg.baselines.cf2 import CF2
+from rsgg.baselines.clear import CLEAR
+from rsgg.baselines.gcountergan import GCounteRGAN
+from rsgg.baselines.meg import MEG
+from rsgg.errors import UsageError
+from rsgg.explainer import Explainer
+
+DEFAULTS: dict[type[Explainer], dict[str, Any]] = {
+    CF2: {"factual": 0.6, "strength": 1000.0, "margin": 0.5, "lr": 0.05, "epochs": 500},
+    CLEAR: {
+        "epochs": 900, "lr": 1e-3, "weight_decay": 1e-5, "similarity": 10.0, "divergence": 1.0, "counterfactual": 5.0,
+        "dropout": 0.0, "classifier_from": 0.5, "classifier_batch": 64, "draws": 1,
+    },
+    GCounteRGAN: {
+        "iterations": 250, "batch_ratio": 0.1, "generator_steps": 2, "discriminator_steps": 3, "threshold": 0.5,
+        "sparsity": 0.002, "generator_lr": 4e-4, "discriminator_lr": 2e-4, "channels": 16, "rank": 64,
+        "check_every": 10,
+    },
+    MEG: {
+        "episodes": 800, "decay": 0.997, "horizon": 2, "reward": "class", "max_actions": 1024, "batch": 4,
+        "interval": 4, "replay": 10_000, "lr": 1e-4, "discount": 0.95, "polyak": 0.995, "keep": 10,
+    },
+}  # fmt: skip
+
+# (allowed, refused): the last value inside a limit and the first outside it
+COUNT, SHARE, WEIGHT, RATE = ([1], [0]), ([0.0, 1.0], [-0.01, 1.01]), ([0.0], [-0.01]), ([1e-9], [0.0])
+LIMITS: dict[type[Explainer], dict[str, tuple[list[Any], list[Any]]]] = {
+    CF2: {"factual": SHARE, "strength": WEIGHT, "margin": WEIGHT, "lr": RATE, "epochs": COUNT},
+    CLEAR: {
+        "epochs": COUNT, "lr": RATE, "weight_decay": WEIGHT, "similarity": WEIGHT, "divergence": WEIGHT,
+        "counterfactual": WEIGHT, "dropout": ([0.0, 0.99], [-0.01, 1.0]), "classifier_from": SHARE,
+        "classifier_batch": COUNT, "draws": COUNT,
+    },
+    GCounteRGAN: {
+        "iterations": COUNT, "batch_ratio": ([1e-9, 1.0], [0.0, 1.01]), "generator_steps": COUNT,
+        "discriminator_steps": COUNT, "threshold": SHARE, "sparsity": WEIGHT, "generator_lr": RATE,
+        "discriminator_lr": RATE, "channels": COUNT, "rank": COUNT, "check_every": COUNT,
+    },
+    MEG: {
+        "episodes": COUNT, "decay": SHARE, "horizon": COUNT, "max_actions": COUNT, "batch": COUNT, "interval": COUNT,
+        "replay": COUNT, "lr": RATE, "discount": SHARE, "polyak": SHARE, "keep": COUNT,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("method", DEFAULTS)
+def test_defaults_are_those_of_the_description(method: type[Explainer]) -> None:
+    declared = {f.name: f.default for f in fields(method) if f.default is not MISSING and f.name in DEFAULTS[method]}
+    assert declared == DEFAULTS[method]
+    assert {f.name for f in fields(method)} - {"device"} == DEFAULTS[method].keys()
+
+
+@pytest.mark.parametrize(("method", "name"), [(method, name) for method, limits in LIMITS.items() for name in limits])
+def test_limits_let_through_what_makes_sense_and_nothing_beyond(method: type[Explainer], name: str) -> None:
+    allowed, refused = LIMITS[method][name]
+    for value in allowed:
+        assert getattr(method(**{name: value}), name) == value
+    for value in refused:
+        with pytest.raises(UsageError, match=f"cannot use {name} = "):
+            method(**{name: value})
