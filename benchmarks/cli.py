@@ -21,17 +21,8 @@ from typer.exceptions import TyperException
 
 from benchmarks.registry.names import imported
 from benchmarks.results.files import LOCAL, REFERENCE, ROOT
-from benchmarks.running.options import (
-    AblationOptions,
-    ConvergenceOptions,
-    HpoOptions,
-    RunOptions,
-    RuntimeOptions,
-    Table1Options,
-    TraceOptions,
-    VariationOptions,
-    available_cores,
-)
+from benchmarks.running import options
+from benchmarks.running.options import RunOptions, available_cores
 from rsgg.errors import RSGGError
 
 app = typer.Typer(
@@ -51,20 +42,20 @@ def no_command(context: typer.Context) -> None:
 # -- Experiments -----------------------------------------------------------------------------------------
 
 
-def experiment(name: str, where: str, says: str, example: str, options: type[RunOptions] = RunOptions) -> None:
-    """Add the command that runs the experiment `where` ("module:Class"); its options are the fields of `options`."""
+def experiment(name: str, where: str, says: str, example: str, kind: type[RunOptions] = RunOptions) -> None:
+    """Add the command that runs the experiment `where` ("module:Class"); its options are the fields of `kind`."""
 
     def run(**values: Any) -> None:
-        raise typer.Exit(imported(where)().run(options(**values)))
+        raise typer.Exit(imported(where)().run(kind(**values)))
 
-    hints = get_type_hints(options, include_extras=True)
+    hints, of_run = get_type_hints(kind), inspect.Parameter.KEYWORD_ONLY
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [
             inspect.Parameter(
-                option.name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=hints[option.name]
+                of.name, of_run, default=of.default, annotation=Annotated[hints[of.name], of.metadata["option"]]
             )
-            for option in fields(options)
-            if option.name not in options.unused
+            for of in fields(kind)
+            if of.name not in kind.unused
         ]
     )
     app.command(name, help=_help(says, example))(run)
@@ -76,28 +67,28 @@ def _help(says: str, example: str) -> str:
 
 experiment(
     "table1", "benchmarks.table1:Table1", "Table 1: compute what is missing, print it beside the paper's.",
-    "table1 --methods rsgg-ce", Table1Options,
+    "table1 --methods rsgg-ce", options.Table1Options,
 )  # fmt: skip
 experiment(
     "ablation", "benchmarks.ablation:Ablation", "The four ablations on Tree-Cycles.", "ablation --vary cycle_size",
-    AblationOptions,
+    options.AblationOptions,
 )  # fmt: skip
 experiment(
     "runtime", "benchmarks.runtime:Runtime", "Inference runtime as graphs and data sets grow.",
-    "runtime --vary n_nodes", RuntimeOptions,
+    "runtime --vary n_nodes", options.RuntimeOptions,
 )  # fmt: skip
 experiment(
     "convergence", "benchmarks.convergence:Convergence",
-    "Both losses of RSGG-CE per epoch, with checks for mode collapse.", "convergence", ConvergenceOptions,
+    "Both losses of RSGG-CE per epoch, with checks for mode collapse.", "convergence", options.ConvergenceOptions,
 )  # fmt: skip
 experiment(
     "variations", "benchmarks.variations:Variations", "A row with one thing changed at a time: what matters?",
-    "variations --study training", VariationOptions,
+    "variations --study training", options.VariationOptions,
 )  # fmt: skip
-experiment("hpo", "benchmarks.hpo:Hpo", "Search for hyper-parameters.", "hpo --method cf2", HpoOptions)
+experiment("hpo", "benchmarks.hpo:Hpo", "Search for hyper-parameters.", "hpo --method cf2", options.HpoOptions)
 experiment(
     "traces", "benchmarks.traces:Traces", "What RSGG-CE's sampler does step by step, for figures of the method.",
-    "traces --folds 0", TraceOptions,
+    "traces --folds 0", options.TraceOptions,
 )  # fmt: skip
 
 

@@ -7,9 +7,9 @@ here imports torch, so that a mistyped option is answered at once.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Any, ClassVar
 
 from typer import Option
 
@@ -21,40 +21,39 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+Names = list[str] | None
+DATASETS = ("--datasets", "--data")
+
+
+def option(default: Any, says: str, *flags: str, **how: Any) -> Any:
+    """A field that is an option of the command line: its default, its help, and its flags if not `--name` alone."""
+    return field(default=default, metadata={"option": Option(*flags, help=says, **how)})
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
     """What to compute, how, and where to put it. Lists are typed with commas: `--methods rsgg-ce,cf2 --folds 0-3`."""
 
-    methods: Annotated[
-        list[str] | None,
-        Option(help="Methods, e.g. rsgg-ce,cf2, rsgg-ce:released, or your own: my_module:MyExplainer."),
-    ] = None
-    datasets: Annotated[
-        list[str] | None,
-        Option("--datasets", "--data", help="Data sets, e.g. tree-cycles,asd, or your own: my_module:my_task."),
-    ] = None
-    folds: Annotated[list[str] | None, Option(help="Folds, e.g. 0-3,7.")] = None
-    seeds: Annotated[
-        list[str] | None, Option(help="Replicates, e.g. 0-4: each has generated data and folds of its own.")
-    ] = None
-    jobs: Annotated[int, Option("--jobs", "-j", min=1, help="Worker processes.")] = available_cores()
-    dask: Annotated[
-        str, Option(help="Address of a Dask scheduler, e.g. tcp://host:8786: its workers compute, --jobs is unused.")
-    ] = ""
-    smoke: Annotated[bool, Option("--smoke", help="The same path on little data, in under two minutes.")] = False
-    fresh: Annotated[bool, Option("--fresh", help="Compute again what is stored already.")] = False
-    dry_run: Annotated[bool, Option("--dry-run", help="List the cells and the time they take; do nothing.")] = False
-    data_dir: Annotated[
-        Path | None, Option(envvar="RSGG_DATA_DIR", help="Folder that holds the data sets; else they are downloaded.")
-    ] = None
-    out: Annotated[Path | None, Option(help="Folder for results.", show_default="results/local")] = None
-    device: Annotated[str, Option(help="Where methods that can use it compute: cpu, cuda, cuda:1, …")] = "cpu"
-    cell_seconds: Annotated[
-        float | None, Option(min=0.1, help="Time limit of a cell, which then counts as failed.", show_default="none")
-    ] = None
-    graph_seconds: Annotated[
-        float | None, Option(min=0.001, help="Time limit per explained graph, on average.", show_default="none")
-    ] = None
+    methods: Names = option(None, "Methods, e.g. rsgg-ce,cf2, rsgg-ce:released, or your own: my_module:MyExplainer.")
+    datasets: Names = option(None, "Data sets, e.g. tree-cycles,asd, or your own: my_module:my_task.", *DATASETS)
+    folds: Names = option(None, "Folds, e.g. 0-3,7.")
+    seeds: Names = option(None, "Replicates, e.g. 0-4: each has generated data and folds of its own.")
+    jobs: int = option(available_cores(), "Worker processes.", "--jobs", "-j", min=1)
+    dask: str = option("", "Address of a Dask scheduler, e.g. tcp://host:8786: its workers compute, --jobs is unused.")
+    smoke: bool = option(False, "The same path on little data, in under two minutes.", "--smoke")
+    fresh: bool = option(False, "Compute again what is stored already.", "--fresh")
+    dry_run: bool = option(False, "List the cells and the time they take; do nothing.", "--dry-run")
+    data_dir: Path | None = option(
+        None, "Folder that holds the data sets; else they are downloaded.", envvar="RSGG_DATA_DIR"
+    )
+    out: Path | None = option(None, "Folder for results.", show_default="results/local")
+    device: str = option("cpu", "Where methods that can use it compute: cpu, cuda, cuda:1, …")
+    cell_seconds: float | None = option(
+        None, "Time limit of a cell, which then counts as failed.", min=0.1, show_default="none"
+    )
+    graph_seconds: float | None = option(
+        None, "Time limit per explained graph, on average.", min=0.001, show_default="none"
+    )
 
     unused: ClassVar[tuple[str, ...]] = ()  # options that make no sense for an experiment: its command has them not
 
@@ -68,10 +67,9 @@ class RunOptions:
 class Table1Options(RunOptions):
     """What Table 1 understands besides."""
 
-    beside_reference: Annotated[
-        bool,
-        Option("--beside-reference", help="Compute the named rows only and show them beside the committed ones."),
-    ] = False
+    beside_reference: bool = option(
+        False, "Compute the named rows only and show them beside the committed ones.", "--beside-reference"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,25 +78,17 @@ class HpoOptions(RunOptions):
 
     unused = ("seeds", "graph_seconds")
 
-    methods: Annotated[
-        list[str] | None, Option("--method", "--methods", help="Methods, e.g. cf2 (as its paper has it), cf2:released.")
-    ] = None
-    datasets: Annotated[
-        list[str] | None, Option("--datasets", "--data", help="Data sets, tree-cycles unless others are named.")
-    ] = None
-    folds: Annotated[
-        list[str] | None, Option(help="Nested: outer folds (0), a study each. Paper: test folds (all ten).")
-    ] = None
-    trials: Annotated[int | None, Option(min=1, help="Trials of a study (30), finished ones included.")] = None
-    protocol: Annotated[
-        str, Option(help="nested: choose inside the training folds. paper: on the test folds, as the paper did.")
-    ] = "nested"
-    inner: Annotated[int, Option(min=2, help="Nested: folds that the training graphs are cut into.")] = 5
-    inner_used: Annotated[int, Option(min=1, help="Nested: how many of them a trial is measured on.")] = 3
-    beyond: Annotated[bool, Option("--beyond", help="Search hyper-parameters that go beyond the paper too.")] = False
-    storage: Annotated[
-        str, Option(help="Optuna URL of a shared study, e.g. postgresql+psycopg://…; else a file in the results.")
-    ] = ""
+    methods: Names = option(None, "Methods, e.g. cf2 (as its paper has it), cf2:released.", "--method", "--methods")
+    datasets: Names = option(None, "Data sets, tree-cycles unless others are named.", *DATASETS)
+    folds: Names = option(None, "Nested: outer folds (0), a study each. Paper: test folds (all ten).")
+    trials: int | None = option(None, "Trials of a study (30), finished ones included.", min=1)
+    protocol: str = option(
+        "nested", "nested: choose inside the training folds. paper: on the test folds, as the paper did."
+    )
+    inner: int = option(5, "Nested: folds that the training graphs are cut into.", min=2)
+    inner_used: int = option(3, "Nested: how many of them a trial is measured on.", min=1)
+    beyond: bool = option(False, "Search hyper-parameters that go beyond the paper too.", "--beyond")
+    storage: str = option("", "Optuna URL of a shared study, e.g. postgresql+psycopg://…; else a file in the results.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,13 +97,8 @@ class AblationOptions(RunOptions):
 
     unused = ("datasets",)
 
-    vary: Annotated[
-        list[str] | None,
-        Option(help="cycle_size, n_cycles, n_nodes or n_instances.", show_default="one after the other"),
-    ] = None
-    grid: Annotated[
-        str, Option(help="paper: what its text describes. released: what the released files ran, fold 0 only.")
-    ] = "paper"
+    vary: Names = option(None, "cycle_size, n_cycles, n_nodes or n_instances.", show_default="one after the other")
+    grid: str = option("paper", "paper: what its text describes. released: what the released files ran, fold 0 only.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +107,7 @@ class VariationOptions(RunOptions):
 
     unused = ("methods", "datasets")
 
-    study: Annotated[list[str] | None, Option(help="training, meg-asd; one after the other unless named.")] = None
+    study: Names = option(None, "training, meg-asd; one after the other unless named.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,11 +117,9 @@ class RuntimeOptions(RunOptions):
     unused = ("datasets", "folds", "seeds", "jobs", "dask", "device", "graph_seconds")
     jobs: int = 1
 
-    methods: Annotated[
-        list[str] | None, Option(help="Methods; rsgg-ce and cf2, faithful and released, unless others are named.")
-    ] = None
-    vary: Annotated[list[str] | None, Option(help="n_nodes or n_instances; one after the other unless named.")] = None
-    repeats: Annotated[int, Option(min=1, help="How often the test set of a point is explained.")] = 5
+    methods: Names = option(None, "Methods; rsgg-ce and cf2, faithful and released, unless others are named.")
+    vary: Names = option(None, "n_nodes or n_instances; one after the other unless named.")
+    repeats: int = option(5, "How often the test set of a point is explained.", min=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,15 +135,10 @@ class TraceOptions(RunOptions):
 
     unused = ("seeds",)
 
-    methods: Annotated[
-        list[str] | None,
-        Option(
-            help="Methods that sample along a partial order.",
-            show_default="rsgg-ce:faithful, rsgg-ce:released, rsgg-ce-untrained",
-        ),
-    ] = None
-    datasets: Annotated[
-        list[str] | None, Option("--datasets", "--data", help="Data sets.", show_default="tree-cycles,asd")
-    ] = None
-    folds: Annotated[list[str] | None, Option(help="Folds, 0 unless others are named.")] = None
-    candidates: Annotated[int, Option(min=1, help="Candidates per graph; the first one is Table 1's.")] = 10
+    methods: Names = option(
+        None, "Methods that sample along a partial order.",
+        show_default="rsgg-ce:faithful, rsgg-ce:released, rsgg-ce-untrained",
+    )  # fmt: skip
+    datasets: Names = option(None, "Data sets.", *DATASETS, show_default="tree-cycles,asd")
+    folds: Names = option(None, "Folds, 0 unless others are named.")
+    candidates: int = option(10, "Candidates per graph; the first one is Table 1's.", min=1)
