@@ -99,17 +99,6 @@ def wilson_interval(successes: float, n: int, *, level: float = 0.95) -> Bounds:
     return Bounds(0.0 if successes == 0 else float(low), 1.0 if successes == n else float(high))
 
 
-def interval_of_difference(one: Bounds, other: Bounds) -> Bounds:
-    """The interval of a difference from those of two independent estimates, of the same level, around their middles.
-
-    (m₁ - m₂) ± √(h₁² + h₂²), h the halves (Zou and Donner 2008). Given logarithms, it is the interval of the logarithm
-    of a ratio.
-    """
-    middle = (one.low + one.high - other.low - other.high) / 2
-    half = float(np.hypot(one.high - one.low, other.high - other.low)) / 2
-    return Bounds(middle - half, middle + half)
-
-
 def _t_quantile(level: float, degrees: int) -> float:
     return float(scipy.stats.t.ppf((1 + level) / 2, degrees))
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from rsgg.statistics import (
+    benjamini_hochberg,
     bootstrap_interval,
     fold_means,
     holm,
@@ -230,3 +231,8 @@ def test_holm_is_the_closure_of_bonferroni(p):
 
 def test_holm_leaves_out_what_was_not_tested():
     assert holm([0.01, float("nan"), 0.04]) == pytest.approx([0.02, np.nan, 0.04], nan_ok=True)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_benjamini_and_hochbergs_adjustment_is_scipys(p):
+    assert benjamini_hochberg(p) == pytest.approx(stats.false_discovery_control(p))
