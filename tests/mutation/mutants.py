@@ -143,7 +143,8 @@ def _below(node: ast.AST, place: tuple[str, ast.stmt]) -> Iterator[Mutant]:
             elif isinstance(child, ast.expr):
                 for replacement in _replacements(child):
                     yield _mutant(place, node, field, index, replacement)
-                yield from _below(child, place)
+                if not _is_negative_number(child):  # -1 is one constant: its other sign is its only mutant
+                    yield from _below(child, place)
             elif isinstance(child, ast.AST):
                 yield from _below(child, place)
     if isinstance(node, ast.If | ast.While | ast.IfExp) and not isinstance(node.test, ast.Compare | ast.UnaryOp):
@@ -195,6 +196,10 @@ def _unparse_with(parent: ast.AST, field: str, index: int | None, replacement: a
     else:
         found[index] = old
     return text
+
+
+def _is_negative_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant)
 
 
 # -- What an expression can be changed into ----------------------------------------------------------------

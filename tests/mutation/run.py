@@ -129,7 +129,10 @@ TARGETS = (
             "tests/baselines/test_declared.py",
         ),
     ),
-    Target("baselines/meg.py", ("tests/baselines/test_meg.py", "tests/baselines/test_declared.py")),
+    Target(
+        "baselines/meg.py",
+        ("tests/baselines/test_meg_by_hand.py", "tests/baselines/test_meg.py", "tests/baselines/test_declared.py"),
+    ),
 )
 
 

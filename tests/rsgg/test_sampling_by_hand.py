@@ -145,6 +145,48 @@ def test_where_nothing_has_a_chance_nothing_is_drawn(sampler: str) -> None:
     assert found.adjacency is not None and not found.adjacency.any() and oracle.calls == 1
 
 
+def test_a_pair_is_drawn_by_numbers_below_its_probability_not_by_one_that_equals_it() -> None:
+    batch = GraphBatch.of([nx.path_graph(2)])
+    stream = np.array([seed_for(0, "sample", batch.names[0], 0)], dtype=np.uint64)
+    number = float(uniforms_at(stream, np.array([0]))[0])
+    for p, kept in ((number, False), (np.nextafter(number, 1), True)):
+        (found,) = partial_order_sampling(
+            batch, torch.full((1, 2, 2), p, dtype=torch.float64), torch.tensor([-1]), CountingOracle(HeavyEdges(1)),
+            order=ExistingThenMissing(), sampler=sampler_named("bernoulli"), iterations=T,
+        )  # fmt: skip
+        assert found.adjacency is not None and bool(found.adjacency.any()) == kept
+
+
+class Batches(HeavyEdges):
+    """Keeps how many graphs it was shown at a time."""
+
+    def __init__(self) -> None:
+        super().__init__(1000)
+        self.sizes: list[int] = []
+
+    def predict(self, graphs: GraphBatch) -> torch.Tensor:
+        self.sizes.append(len(graphs))
+        return super().predict(graphs)
+
+
+@pytest.mark.parametrize(
+    ("memory", "sizes"),
+    [(1 << 20, [1, 8, 32, 128, 98]), (40 * 144, [1, 8, 32, 40, 40, 40, 40, 40, 26]), (1, [1] * 267)],
+)
+def test_the_oracle_is_shown_blocks_that_grow_fourfold_up_to_the_memory(
+    memory: int, sizes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing flips: after the edges 266 draws, of a graph of 12 nodes, i.e. 144 bytes."""
+    monkeypatch.setattr(explainer, "BLOCK_BYTES", memory)
+    monkeypatch.setattr(explainer, "DRAWS_AT_FIRST", 266)
+    oracle = Batches()
+    partial_order_sampling(
+        GraphBatch.of([nx.cycle_graph(12)]), torch.ones(1, 12, 12), torch.tensor([0]), CountingOracle(oracle),
+        order=ExistingThenMissing(), sampler=sampler_named("multinomial"), iterations=266,
+    )  # fmt: skip
+    assert oracle.sizes == sizes
+
+
 @pytest.mark.parametrize(("memory", "at_once"), [(1 << 20, 7), (100, 3), (96, 3), (95, 2), (1, 1)])
 def test_graphs_are_explained_a_few_at_a_time(memory: int, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Graphs of four nodes with two candidates have 2 · 16 entries of A_g each."""
