@@ -7,24 +7,25 @@ Numbers in the README are computed, never typed; a test compares them with the f
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import groupby, product
 
 import pandas as pd
 
 from benchmarks.registry import ablations as grids
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.metrics import METRICS
+from benchmarks.registry.rules import IN_PART
 from benchmarks.results.files import REFERENCE, ROOT, write_text
-from benchmarks.results.paper import paper_table, printed
 from benchmarks.results.reader import Results
-from figures.tables.numbers import PREDICTION, cells, stored
-from figures.tables.sheet import Cell, Group, Sheet, pipes
+from figures.tables import training as of_training
+from figures.tables.numbers import PREDICTION, cells, row_label, stored
+from figures.tables.sheet import Cell, Group, Sheet, pipes, row_marks
 from figures.tables.statements import headline
+from figures.tables.table1 import CALLS, CALLS_RULE, PAPER, RowView, layout
 
 README = ROOT / "README.md"
 COLUMNS = {  # metric: decimals
     "correctness": 3, "correctness_class_0": 2, "correctness_class_1": 2, "ged": 2, "ged_on_success": 2,
-    "explain_calls": 1,
 }  # fmt: skip
 LEFT_OUT = frozenset(  # rows that the README has no room for
     {"rsgg-ce-multinomial", "released-untrained", "released-uniform", "random-min", "two-sided", "complete", "identity"}
@@ -35,9 +36,14 @@ def _pipes(headings: list[str], rows: list[list[Cell]]) -> str:
     return pipes(Sheet("", "", headings, [Group("", rows)]))
 
 
+def _main(variant: str) -> str:
+    """Methods as their papers define them stand out."""
+    return "main" if variant == "faithful" else ""
+
+
 def _name(method: str, variant: str) -> Cell:
-    """What a row is called; methods as their papers define them stand out."""
-    return Cell(methods.label(method, variant), "main" if variant == "faithful" else "")
+    """What a row is called."""
+    return Cell(row_label(method, variant), _main(variant))
 
 
 # -- Table 1 ---------------------------------------------------------------------------------------------
@@ -47,8 +53,11 @@ def table1(results: Results) -> str:
     """What became of the printed numbers, a table per data set of the paper, and the findings."""
     table = stored(results, "table1", as_text=False)
     means = table.set_index(["dataset", "method", "variant", "metric"])["mean"].sort_index()
-    tables = [_of_dataset(means, entry.name) for entry in tasks.of_paper()]
-    return "\n\n".join([_counts(stored(results, "verdicts")), *tables, _listed(stored(results, "findings"))])
+    rows = layout(results)
+    shown = [row for entry in tasks.of_paper() for row in rows.get(entry.name, ()) if row.method not in LEFT_OUT]
+    tables = [_of_dataset(means, name, [*own]) for name, own in groupby(shown, lambda row: row.dataset)]
+    about = f"{CALLS_RULE} {row_marks(row.marks for row in shown)}{_collapsed(results, shown)}"
+    return "\n\n".join([_counts(stored(results, "verdicts")), *tables, about, _listed(stored(results, "findings"))])
 
 
 def _counts(verdicts: pd.DataFrame) -> str:
@@ -56,33 +65,35 @@ def _counts(verdicts: pd.DataFrame) -> str:
     return f"**{informative}** {beside}".strip()
 
 
-def _of_dataset(means: pd.Series, dataset: str) -> str:
-    rows = []
-    for method in methods.PAPER:
-        texts = (_printed(dataset, method, metric) for metric in COLUMNS)
-        rows.append([Cell(f"{methods.label(method)}, printed", "printed"), *map(Cell, texts)])
-        rows += _row(means, dataset, method, "released") + _row(means, dataset, method, "faithful")
-    for method, variant in methods.rows():
-        if method not in LEFT_OUT and variant not in ("released", "faithful"):
-            rows += _row(means, dataset, method, variant)
-    return _pipes([tasks.task(dataset).title, *(METRICS[metric].label for metric in COLUMNS)], rows)
+def _of_dataset(means: pd.Series, dataset: str, rows: list[RowView]) -> str:
+    """A table per data set: what the paper prints (blank for a metric that is not in it) and what is stored of us."""
+    lines = []
+    for row in rows:
+        if row.variant == PAPER:
+            texts = [row.cells[metric].text if metric in row.cells else "" for metric in COLUMNS]
+            lines.append([Cell(row.name, "printed"), *map(Cell, texts), Cell(row.cell(CALLS).text)])
+        elif row.cells:
+            found = {metric: means.get((dataset, row.method, row.variant, metric)) for metric in COLUMNS}
+            texts = ["" if mean is None else f"{mean:.{COLUMNS[metric]}f}" for metric, mean in found.items()]
+            lines.append([Cell(row.name, _main(row.variant)), *map(Cell, texts), row.cell(CALLS)])
+    headings = [tasks.task(dataset).title, *(METRICS[metric].label for metric in COLUMNS), "Calls, explain / fit"]
+    return _pipes(headings, lines)
 
 
-def _printed(dataset: str, method: str, metric: str) -> str:
-    """What the paper prints: a number, × where it could not be had, nothing for a metric that is not in it."""
-    number = printed(dataset, method, metric)
-    return number.text if number else "×" if (dataset, method, metric) in paper_table().index else ""
-
-
-def _row(means: pd.Series, dataset: str, method: str, variant: str) -> list[list[Cell]]:
-    """The row of a method, or none where nothing is stored of it."""
-    found = {metric: means.get((dataset, method, variant, metric)) for metric in COLUMNS}
-    texts = ["" if mean is None else f"{mean:.{COLUMNS[metric]}f}" for metric, mean in found.items()]
-    return [[_name(method, variant), *map(Cell, texts)]] if any(texts) else []
+def _collapsed(results: Results, rows: list[RowView]) -> str:
+    """How many fits of each row collapse."""
+    found, parts = of_training.collapsed(results), []
+    for row in rows:
+        n, fits, _ = found.get((row.dataset, row.method, row.variant), (0, 0, ""))
+        parts += [f"{row.label} on {tasks.label(row.dataset)} {n} of {fits}"] if n else []
+    return f" Fits that collapse: {', '.join(parts)}." if parts else ""
 
 
 def _listed(findings: pd.DataFrame) -> str:
-    lines = [f"- {line.finding} *{str(line.verdict).capitalize()}.*" for line in findings.itertuples()]
+    lines = []
+    for line in findings.to_dict("records"):
+        failed = f" Not so: {line['fails']}." if line["verdict"] == IN_PART else ""
+        lines.append(f"- {line['finding']} *{line['verdict'].capitalize()}.*{failed}")
     return "\n".join(["What a close reading of the paper found, each line computed from these results:\n", *lines])
 
 
@@ -129,7 +140,8 @@ VERDICTS = {
 def claims(results: Results) -> str:
     """How many claims of the paper's prose hold."""
     count = stored(results, "claims")["verdict"].value_counts()
-    parts = [f"{count[verdict]} {words}" for verdict, words in VERDICTS.items() if verdict in count]
+    words = VERDICTS | {verdict: f"are {verdict}" for verdict in count.index if verdict not in VERDICTS}
+    parts = [f"{count[verdict]} {said}" for verdict, said in words.items() if verdict in count]
     return f"Of {count.sum()} claims of the paper's prose, checked by measurement, {', '.join(parts)}."
 
 
@@ -193,8 +205,6 @@ def searches(results: Results) -> str:
     return _pipes(headings, rows)
 
 
-# -- The file --------------------------------------------------------------------------------------------
-
 # -- Training ----------------------------------------------------------------------------------------------
 
 RSGG_CE = ("rsgg-ce", "faithful")
@@ -202,23 +212,22 @@ RSGG_CE = ("rsgg-ce", "faithful")
 
 def training(results: Results) -> str:
     """What training RSGG-CE costs in questions, how many fits collapse, and how far folds differ, in sentences."""
-    table, fits = results.table("table1"), results.table("training")
-    assert table is not None and fits is not None
     said = []
-    for task in tasks.of_paper():
-        own = table[(table["dataset"] == task.name) & (table["method"] == "rsgg-ce") & (table["variant"] == "faithful")]
-        calls = own.set_index("metric").loc["fit_calls"]
-        ours = fits[(fits["dataset"] == task.name) & (fits["method"] == "rsgg-ce") & (fits["variant"] == "faithful")]
-        ledger = results.ledger(task.name, *RSGG_CE)
-        folds = (ledger["predicted"] != ledger["predicted_cf"]).groupby(ledger["fold"]).mean()
-        said.append(
-            f"On {task.label}, training asks the oracle {calls['mean']:,.0f} questions per fold "
-            f"({calls['mean'] * calls['folds'] / calls['n']:,.0f} per test graph); {(ours['collapsed'] != 'no').sum()} "
-            f"of {len(ours)} fits collapse by the rule of `benchmarks/judging/collapse.py`; Correctness of the folds: "
-            f"{', '.join(f'{value:.2f}' for value in folds)}."
-        )
+    for task, rows in layout(results).items():
+        for row in rows:
+            if (row.method, row.variant) == RSGG_CE and task in tasks.PAPER:
+                per_fold, ended = (
+                    row.cell(CALLS).text.split(" / ")[1],
+                    of_training.how_it_ended(results, (task, *RSGG_CE)),
+                )
+                said.append(
+                    f"On {tasks.label(task)}, training asks the oracle {per_fold} questions per fold "
+                    f"({row.fit_calls:,.0f} per test graph). By the rule of `benchmarks/judging/collapse.py` {ended}"
+                )
     return "\n".join(said)
 
+
+# -- The file --------------------------------------------------------------------------------------------
 
 BLOCKS = {
     "results": table1, "training": training, "ablations": ablations, "claims": claims, "growth": growth,

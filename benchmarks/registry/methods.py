@@ -282,8 +282,11 @@ def white_box(name: str, variant: str) -> bool:
     return (name, variant) in rows() and rows()[name, variant].white_box
 
 
-def label(name: str, variant: str = "faithful") -> str:
-    """The public name of a row; of one that this version does not know, what its files call it."""
+def label(name: str, variant: str = "") -> str:
+    """The public name of a row, or, without a variant, of a method of the paper; else what files call it."""
+    if not variant:
+        method = rows().get((name, "faithful"))
+        return method.label.partition(",")[0] if method else name
     method = rows().get((name, variant))
     return method.label if method else f"{name} ({variant})"
 

@@ -142,6 +142,7 @@ COMPARED_METRICS = ("correctness", "ged", "ged_on_success")
 COMPARISON_COLUMNS = (
     "dataset", "question", "metric", "method", "variant", "against_method", "against_variant", "n", "clusters", "mean",
     "against_mean", "difference", "ci_low", "ci_high", "p", "p_holm", "rank_biserial", "dominance",
+    "white_box",
 )  # fmt: skip
 
 
@@ -162,6 +163,7 @@ def compare(ledger: pd.DataFrame, rows: Sequence[Method]) -> pd.DataFrame:
         for question, one, other in _questions(list(present), rows):
             both = present[one].join(present[other].add_suffix("_other"), how="inner")
             pair = {"method": one[0], "variant": one[1], "against_method": other[0], "against_variant": other[1]}
+            pair["white_box"] = _white_box(one, other)
             lines += [
                 {"dataset": dataset, "question": question, **pair, **_paired(both, metric)}
                 for metric in COMPARED_METRICS
@@ -183,6 +185,12 @@ def _questions(
     for one, other in combinations(rows, 2):
         if {one.row, other.row} <= set(present) and _differ_in(one, other) == {"generator"}:
             yield "does the generator matter", one.row, other.row
+
+
+def _white_box(one: methods.Row, other: methods.Row) -> str:
+    """Which of two rows use the oracle's gradient: "method", "against", "both", or none."""
+    used = [name for name, row in (("method", one), ("against", other)) if methods.white_box(*row)]
+    return "both" if len(used) == 2 else "".join(used)
 
 
 def _differ_in(one: Method, other: Method) -> set[str]:

@@ -10,7 +10,6 @@ but counts and sentences around stored numbers; what is not stored, the page say
 from __future__ import annotations
 
 import base64
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -30,9 +29,20 @@ from figures.figure import read_entries
 from figures.gallery import MODULES
 from figures.report import explorer
 from figures.report.opening import opening
-from figures.tables.numbers import cells
-from figures.tables.sheet import SYMBOLS, Group, Sheet, html_table, text
-from figures.tables.table1 import ACCOUNTING, PAPER, RENAMING, RULE, further, headed, layout, with_printed_data
+from figures.tables.numbers import cells, in_short
+from figures.tables.sheet import SYMBOLS, Group, Sheet, html_table, row_marks, text
+from figures.tables.table1 import (
+    ACCOUNTING,
+    CALLS_RULE,
+    PAPER,
+    RENAMING,
+    RULE,
+    further,
+    headed,
+    layout,
+    notes_on,
+    with_printed_data,
+)
 from rsgg.errors import UsageError
 
 PARTS = Path(__file__).parent / "parts"
@@ -40,7 +50,7 @@ LIMIT = 15_000_000  # bytes: a page that a mail or a phone still takes
 KINDS = {  # how the verdicts of tables, findings and claims are coloured
     "reproduced": "good", "confirmed": "good", "holds": "good",
     "order holds": "fair", "confirmed in part": "fair", "holds as released only": "fair",
-    "holds as written only": "fair",
+    "holds as written only": "fair", "undecided": "fair",
     "differs": "bad", "does not hold": "bad", "not confirmed": "bad",
 }  # fmt: skip
 
@@ -66,7 +76,7 @@ def build(results: Results) -> str:
         loader=FileSystemLoader(PARTS), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.globals |= {
-        "kind": lambda verdict: KINDS.get(verdict, "open"), "symbols": SYMBOLS, "in_short": _in_short,
+        "kind": lambda verdict: KINDS.get(verdict, "open"), "symbols": SYMBOLS, "in_short": in_short,
         "html_table": lambda sheet: Markup(html_table(sheet)),
     }  # fmt: skip
     every = table_views(results)
@@ -77,7 +87,8 @@ def build(results: Results) -> str:
         verdict=opening(results),
         tables=every,
         variants=list(dict.fromkeys(row.variant for table in every for row in table["rows"])),
-        legend=f"{RULE} {ACCOUNTING} {RENAMING}",
+        legend=f"{RULE} {ACCOUNTING} {CALLS_RULE} {RENAMING}",
+        marks=row_marks(row.marks for table in every for row in table["rows"]),
         figures=_figures(results),
         findings=_statements(results, "findings", FINDING),
         claims=_statements(results, "claims", CLAIM),
@@ -90,13 +101,6 @@ def build(results: Results) -> str:
         absent=[tasks.label(name) for name, found in stored.items() if found is None],
         sources=results.sources,
     )
-
-
-def _in_short(sources: Sequence[str]) -> str:
-    """Files by name; of the many files of a ledger, how many."""
-    folders = Counter(str(Path(source).parent) for source in sources if source.endswith(".parquet"))
-    named = [source for source in sources if not source.endswith(".parquet")]
-    return ", ".join([*named, *(f"{folder} ({n} {'files' if n > 1 else 'file'})" for folder, n in folders.items())])
 
 
 def _part(name: str) -> Markup:
@@ -116,7 +120,7 @@ def table_views(results: Results) -> list[dict[str, Any]]:
         label, ours = tasks.label(dataset), [row for row in rows if row.variant != PAPER]
         paper = {"title": label, "name": dataset, "columns": headed(TABLE1), "rows": rows, "folded": False}
         beyond = {"title": f"{label}, beyond the paper", "name": f"{dataset}-beyond", "columns": further(rows)}
-        views += [paper, {**beyond, "rows": ours, "folded": True}]
+        views += [{**paper, "notes": notes_on(ours, results)}, {**beyond, "rows": ours, "folded": True, "notes": []}]
     return views
 
 
@@ -150,7 +154,10 @@ def _embedded(picture: Path) -> dict[str, Any]:
 
 FINDING = {"paper": "The paper says", "artefacts": "The released code", "measured": "Measured", "holds": "Holds",
            "fails": "Does not hold", "command": "Command"}  # fmt: skip
-CLAIM = {"place": "Where", "evidence": "Evidence", "released": "As released", "faithful": "As written"}
+CLAIM = {
+    "quotation": "The paper's words", "place": "Where", "evidence": "Evidence", "released": "As released",
+    "faithful": "As written",
+}  # fmt: skip
 
 
 def _statements(results: Results, name: str, details: Mapping[str, str]) -> list[dict[str, Any]] | None:

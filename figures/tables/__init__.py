@@ -27,6 +27,7 @@ from benchmarks.results.reader import Results
 from figures.tables import measurements, searches, sheet, statements
 from figures.tables import table1 as of_table1
 from figures.tables.lines import as_stored
+from figures.tables.numbers import in_short
 from figures.tables.sheet import CSV, HTML, LATEX, MARKDOWN, TERMINAL, Sheet, terminal
 from rsgg.errors import UsageError
 
@@ -131,7 +132,7 @@ def show(name: str, folder: Path, *, everything: bool = False) -> None:
     console, built = terminal(), sheets(name, results, everything=everything)
     with console.capture() as captured:
         console.print(OnScreen(_in(TERMINAL, built)))
-        console.print(f"From {', '.join(results.sources)}.", style="dim", soft_wrap=True)
+        console.print(f"From {in_short(results.sources)}.", style="dim")
     text = captured.get()
     if console.is_terminal and text.count("\n") >= console.height:
         os.environ.setdefault("LESS", "RFX")  # with colours; what was read stays on the screen

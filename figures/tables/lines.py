@@ -102,7 +102,8 @@ def as_stored(results: Results, *, name: str, everything: bool) -> list[Sheet]:
     groups = []
     for key, rows in kept.groupby([*layout.by], sort=False) if layout.by else [((), kept)]:
         groups.append(Group(", ".join(key), rows_of(rows[columns])))
-    notes = [f"{len(table) - len(kept)} more rows: show {name} --all."] if len(kept) < len(table) else []
+    more = len(table) - len(kept)
+    notes = [f"{more} more {'row' if more == 1 else 'rows'}: show {name} --all."] if more else []
     notes += [f"All columns: show {name} --all."] if len(first) < len(kept.columns) else []
     headings = [layout.headings.get(column, column.replace("_", " ").capitalize()) for column in columns]
     return [Sheet(name, layout.title or name, headings, groups, layout.caption, notes, min(layout.names, len(columns)))]

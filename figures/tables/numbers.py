@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from benchmarks.registry import methods
+from benchmarks.registry.rules import WHITE_BOX
 from benchmarks.results.artefacts import read_manifest
 from benchmarks.results.reader import Results
 from figures.tables.sheet import ABSENT, Cell
@@ -29,10 +32,10 @@ def number(value: Any, decimals: int = 3) -> str:
 
 
 def row_label(method: str, variant: str) -> str:
-    """The public name of a row."""
+    """The public name of a row, marked where it uses the oracle's gradient."""
     if method == PREDICTION:
         return f"Predicted for equal probabilities, {variant}"
-    return methods.label(method, variant)
+    return methods.label(method, variant) + (f" {WHITE_BOX}" if methods.white_box(method, variant) else "")
 
 
 def cells(*texts: object) -> list[Cell]:
@@ -47,6 +50,13 @@ def rows_of(table: pd.DataFrame) -> list[list[Cell]]:
 def sentence(text: str) -> str:
     """Capitalised and with a full stop; nothing stays nothing."""
     return f"{text[0].upper()}{text[1:].rstrip('.')}." if text else ""
+
+
+def in_short(sources: Sequence[str]) -> str:
+    """Files by name; of the many files of a ledger, how many."""
+    folders = Counter(str(Path(source).parent) for source in sources if source.endswith(".parquet"))
+    named = [source for source in sources if not source.endswith(".parquet")]
+    return ", ".join([*named, *(f"{folder} ({n} {'files' if n > 1 else 'file'})" for folder, n in folders.items())])
 
 
 def missing(results: Results, name: str, experiment: str = "") -> list[str]:

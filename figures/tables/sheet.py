@@ -14,7 +14,7 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,7 +28,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from benchmarks.registry.rules import DIFFERS, NOT_COMPARABLE, ORDER_HOLDS, REPRODUCED, WHY_NOT_COMPARABLE
+from benchmarks.registry.rules import (
+    DIFFERS,
+    NOT_COMPARABLE,
+    ORDER_HOLDS,
+    REPRODUCED,
+    ROW_MARKS,
+    WHY_NOT_COMPARABLE,
+)
 
 TERMINAL, MARKDOWN, LATEX, HTML, CSV = FORMATS = ("terminal", "md", "tex", "html", "csv")
 SYMBOLS = {REPRODUCED: "✓", ORDER_HOLDS: "≈", DIFFERS: "≠", NOT_COMPARABLE: "○"}  # of the verdicts on printed numbers
@@ -134,11 +141,18 @@ def text(name: str, title: str, caption: str = "", notes: Sequence[str] = ()) ->
     return Sheet(name, title, caption=caption, notes=notes)
 
 
-def _legend(sheets: Sequence[Sheet], symbol: dict[str, str]) -> str:
-    """What the symbols of verdicts mean, if there are any; `symbol` is how they are written."""
+def _legend(sheets: Sequence[Sheet], symbol: dict[str, str], written: Callable[[str], str] = str) -> str:
+    """What the symbols of verdicts (`symbol`: how they are written) and the marks of rows mean, if there are any."""
     used = {cell.verdict for sheet in sheets for row in sheet.rows for cell in row}
     said = ", ".join(f"{sign} {MEANING.get(verdict, verdict)}" for verdict, sign in symbol.items())
-    return f"{said}." if used & {*SYMBOLS} else ""
+    marks = row_marks(cell.text for sheet in sheets for row in sheet.rows for cell in row[: sheet.names])
+    return " ".join(filter(None, (f"{said}." if used & {*SYMBOLS} else "", written(marks))))
+
+
+def row_marks(names: Iterable[str]) -> str:
+    """What the marks in these names of rows mean."""
+    seen = "".join(names)
+    return " ".join(f"{sign} {meaning}." for sign, meaning in ROW_MARKS.items() if sign in seen)
 
 
 # -- Terminal --------------------------------------------------------------------------------------------
@@ -275,7 +289,7 @@ TEX = {
     "²": "$^2$", "×": r"$\times$", "–": "--", "→": r"$\to$", "↑": r"$\uparrow$", "↓": r"$\downarrow$", "±": r"$\pm$",
     "≥": r"$\geq$", "≤": r"$\leq$", "·": r"$\cdot$", "…": r"\dots{}", "“": "``", "”": "''", "’": "'", "−": "$-$",
     **{sign: rf"$\{unicodedata.name(sign).split()[-1].lower()}$" for sign in "αβγδηκμστω"},
-    "λ": r"$\lambda$", "Φ": r"$\Phi$",
+    "λ": r"$\lambda$", "Φ": r"$\Phi$", "∇": r"$\nabla$", "†": r"$\dagger$", "¹": "$^1$",
 }  # fmt: skip
 LETTERS = {verdict: rf"$^\mathrm{{{verdict[0]}}}$" for verdict in SYMBOLS}
 TEX_MARKED = {"best": r"\textbf{%s}", "main": r"\textbf{%s}", "second": r"\underline{%s}", "printed": r"\textit{%s}"}
@@ -302,7 +316,7 @@ def latex(sheets: Sequence[Sheet]) -> str:
 
 
 def _latex_table(sheet: Sheet, about: str) -> str:
-    said = (f"{tex(sheet.title)}.", tex(about), _legend([sheet], LETTERS), *map(tex, sheet.notes))
+    said = (f"{tex(sheet.title)}.", tex(about), _legend([sheet], LETTERS, tex), *map(tex, sheet.notes))
     caption = " ".join(filter(None, said))
     lines = [
         r"\begin{table}", r"\centering", r"\scriptsize", r"\setlength{\tabcolsep}{3pt}", rf"\caption{{{caption}}}",

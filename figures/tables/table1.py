@@ -1,7 +1,8 @@
 """Table 1: the printed rows beside ours, and what lies beyond the paper's metrics.
 
-The layout per data set: the paper's five methods in its order, each as printed, as released and as its paper defines
-it; then search and users' own methods; then controls. Best and second best are marked as `RULE` says.
+The layout per data set: the paper's five methods in its order, each as printed, as released, to the letter (RSGG-CE)
+and as its paper defines it; then search and users' own methods; then controls. Best and second best are marked as
+`RULE` says, rows as `benchmarks.registry.rules.ROW_MARKS` says.
 """
 
 from __future__ import annotations
@@ -14,16 +15,20 @@ import pandas as pd
 
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.metrics import FURTHER, METRICS, TABLE1, Metric
-from benchmarks.registry.rules import CORRECTNESS_FLOOR, MEASURES_OF_SUCCESS
+from benchmarks.registry.rules import COLLAPSES, CORRECTNESS_FLOOR, MEASURES_OF_SUCCESS, ONE_REPLICATE, WHITE_BOX
+from benchmarks.results.cell import FOLDS
 from benchmarks.results.paper import measured_on, paper_table, printed
 from benchmarks.results.reader import Results
+from figures.tables import training
 from figures.tables.numbers import missing, number, sentence, stored
 from figures.tables.sheet import ABSENT, CSV, HTML, MARKDOWN, TERMINAL, Cell, Group, Sheet, text
 
 PAPER = "paper"  # the variant of printed rows
-SHOWN_FIRST = (PAPER, "released", "faithful")  # variants of a printed method, in the order shown
+SHOWN_FIRST = (PAPER, "released", "literal", "faithful")  # variants of a printed method, in the order shown
 BEYOND = tuple(metric for metric in FURTHER if not metric.name.endswith("_training"))
-IN_SHORT = tuple(METRICS[name] for name in ("correctness", "ged", "explain_calls", "fit_calls", "runtime"))
+MAIN = ("rsgg-ce", "faithful")  # the row that is spoken of where there is room for one
+CALLS = "calls"  # the column of calls to explain and to fit
+IN_SHORT = tuple(METRICS[name] for name in ("correctness", "ged", "runtime"))
 RENAMED = {name: f"{name}_renamed" for name in ("correctness", "ged")}  # of the same graphs with nodes renamed
 UNMARKED = frozenset({"oracle_accuracy", "removal_auroc", "fit_calls", "fit_seconds"})  # the oracle's, or of few rows
 
@@ -36,9 +41,13 @@ ACCOUNTING = (
     "Runtime and Oracle Calls are in the paper's accounting (released calls per check; training shared out over the "
     "test fold where the printed row contains it)."
 )
+CALLS_RULE = (
+    "Calls, explain / fit: questions to explain a graph, and to fit the method to a fold (– where nothing is fitted); "
+    "of printed rows the paper's Oracle Calls."
+)
 RENAMING = (
-    "“Renamed”: the same graphs with their nodes renamed at random, for the methods whose result depends on how nodes "
-    "are numbered."
+    "“Renamed”: the same graphs with their nodes renamed at random (one replicate), for the methods whose result "
+    "depends on how nodes are numbered."
 )
 
 NOTHING = Cell(ABSENT)
@@ -47,13 +56,22 @@ Key = tuple[str, str, str]  # data set, method, variant
 
 @dataclass(frozen=True)
 class RowView:
-    """A row of the table with its cells by metric; `variant` is "paper" for the printed one."""
+    """A row of the table with its cells by metric; `variant` is "paper" for the printed one.
+
+    `marks` stand behind its name; `fit_calls` are those of fitting, shared out over the test graphs.
+    """
 
     dataset: str
     method: str
     variant: str
     label: str
     cells: dict[str, Cell]
+    marks: str = ""
+    fit_calls: float = 0.0
+
+    @property
+    def name(self) -> str:
+        return f"{self.label} {self.marks.strip()}".strip()
 
     def cell(self, metric: str) -> Cell:
         return self.cells.get(metric, NOTHING)
@@ -64,18 +82,18 @@ class RowView:
 
 def layout(results: Results) -> dict[str, list[RowView]]:
     """The rows of each data set in the order in which they are shown, those that are missing included."""
-    lines: dict[Key, dict[str, Cell]] = {}
+    lines: dict[Key, dict[str, dict[str, str]]] = {}
     for line in stored(results, "table1").to_dict("records"):
-        cells = lines.setdefault((line["dataset"], line["method"], line["variant"]), {})
-        if line["metric"] in METRICS:
-            cells[line["metric"]] = _cell(METRICS[line["metric"]], line)
+        found = lines.setdefault((line["dataset"], line["method"], line["variant"]), {})
+        found |= {line["metric"]: line} if line["metric"] in METRICS else {}
+    collapsing = {key for key, (n, _, _) in training.collapsed(results).items() if n}
     asked = dict.fromkeys([*lines, *filter(None, map(_row_missing, missing(results, "table1")))])
     rows: dict[str, list[RowView]] = {}
     for key in sorted([*asked, *_printed_rows({dataset for dataset, _, _ in asked})], key=_place):
-        rows.setdefault(key[0], []).append(_row(key, lines))
-    for found in rows.values():
-        _mark(found)
-    return {dataset: found for dataset, found in rows.items() if tasks.task(dataset).renames not in rows}
+        rows.setdefault(key[0], []).append(_row(key, lines, collapses=key in collapsing))
+    for block in rows.values():
+        _mark(block)
+    return {dataset: block for dataset, block in rows.items() if tasks.task(dataset).renames not in rows}
 
 
 def _row_missing(gap: str) -> Key | None:
@@ -92,7 +110,7 @@ def _printed_rows(datasets: set[str]) -> list[Key]:
 
 
 def _place(key: Key) -> tuple[int, ...]:
-    """Where a row is shown: printed methods first, as printed, released, faithful; controls last."""
+    """Where a row is shown: printed methods first, variants as in `SHOWN_FIRST`; controls last."""
     dataset, method, variant = key
     known, rows = list(tasks.tasks()), list(methods.rows())
     task = known.index(dataset) if dataset in known else len(known)
@@ -103,17 +121,31 @@ def _place(key: Key) -> tuple[int, ...]:
     return task, len(methods.PAPER) + (variant == "control"), place
 
 
-def _row(key: Key, lines: Mapping[Key, dict[str, Cell]]) -> RowView:
+def _row(key: Key, lines: Mapping[Key, dict[str, dict[str, str]]], *, collapses: bool) -> RowView:
     dataset, method, variant = key
     if variant == PAPER:
         found = {metric.name: printed(dataset, method, metric.name) for metric in TABLE1}
         texts = {name: Cell("×" if cell is None else cell.text, "printed") for name, cell in found.items()}
-        return RowView(*key, f"{methods.label(method)}, printed", texts)
-    cells = dict(lines.get(key, {}))
+        return RowView(*key, f"{methods.label(method)}, printed", {**texts, CALLS: texts["oracle_calls"]})
+    own = lines.get(key, {})
+    cells = {name: _cell(METRICS[name], line) for name, line in own.items()}
     for other in (task.name for task in tasks.tasks().values() if task.renames == dataset):
         renamed = lines.get((other, method, variant), {})
-        cells |= {RENAMED[name]: cell for name, cell in renamed.items() if name in RENAMED}
-    return RowView(*key, methods.label(method, variant), cells)
+        cells |= {RENAMED[name]: _cell(METRICS[name], renamed[name]) for name in RENAMED if name in renamed}
+    about = own.get("correctness", {})
+    signs = {
+        WHITE_BOX: methods.white_box(method, variant), COLLAPSES: collapses,
+        ONE_REPLICATE: about.get("replicates") == "1",
+    }  # fmt: skip
+    some = "" if about.get("folds", "") in ("", str(FOLDS)) else f" ({about['folds']} of {FOLDS} folds)"
+    marks = "".join(sign for sign, applies in signs.items() if applies) + some
+    explain, fit = own.get("explain_calls"), own.get("fit_calls")
+    if explain is None or fit is None:
+        return RowView(*key, methods.label(method, variant), cells, marks)
+    asked, fitted = float(explain["mean"]), float(fit["mean"])
+    cells[CALLS] = Cell(f"{asked:,.1f} / {fitted:,.0f}" if fitted else f"{asked:,.1f} / {ABSENT}")
+    per_graph = fitted * float(fit.get("folds") or 0) / float(fit.get("n") or 1)
+    return RowView(*key, methods.label(method, variant), cells, marks, per_graph)
 
 
 def _cell(metric: Metric, line: Mapping[str, str]) -> Cell:
@@ -151,8 +183,9 @@ def further(rows: Sequence[RowView]) -> list[tuple[str, str]]:
 
 
 def headed(metrics: Sequence[Metric]) -> list[tuple[str, str]]:
-    """Columns, name and heading, with an arrow to what is better."""
-    return [(metric.name, f"{metric.label} {metric.arrow}") for metric in metrics]
+    """Columns, name and heading, with an arrow to what is better; after the paper's, calls to explain and to fit."""
+    found = [(metric.name, f"{metric.label} {metric.arrow}") for metric in metrics]
+    return [*found, (CALLS, "Calls, explain / fit ↓")] if metrics is TABLE1 else found
 
 
 def with_printed_data(rows: Mapping[str, list[RowView]]) -> dict[str, list[RowView]]:
@@ -184,43 +217,51 @@ def _insert(rows: list[RowView], row: RowView) -> None:
 def table1(results: Results, *, everything: bool) -> list[Sheet]:
     """In short, the paper's methods on a screen; or every row and metric, with every verdict's reason."""
     rows = layout(results)
-    return _in_full(rows, results) if everything else _in_short(rows)
+    return _in_full(rows, results) if everything else _in_short(rows, results)
 
 
-def _in_short(rows: Mapping[str, list[RowView]]) -> list[Sheet]:
+def _in_short(rows: Mapping[str, list[RowView]], results: Results) -> list[Sheet]:
     sheets, left_out = [], 0
-    columns = [(metric.name, metric.label) for metric in IN_SHORT]
+    columns = [*((metric.name, metric.label) for metric in IN_SHORT), (CALLS, "Calls, explain / fit")]
     for dataset, every in with_printed_data(rows).items():
-        kept = [_calls_in_short(row) for row in every if _is_first(row)]
+        kept = [row for row in every if _is_first(row)]
         left_out += len(every) - len(kept)
-        sheets.append(_sheet(f"table1-{dataset}", f"Table 1 on {tasks.task(dataset).title}", kept, columns, names=1))
-    more = f"{left_out} more rows, {len(METRICS) - len(IN_SHORT)} more metrics and the reasons: show table1 --all."
-    notes = ["Calls of printed rows are the paper's Oracle Calls; runtimes are in its accounting.", more]
-    return [*sheets[:-1], *(replace(last, notes=notes) for last in sheets[-1:])]
+        one = _sheet(f"table1-{dataset}", f"Table 1 on {tasks.task(dataset).title}", kept, columns, names=1)
+        sheets.append(replace(one, notes=notes_on([row for row in kept if (row.method, row.variant) == MAIN], results)))
+    further_rows = [f"{left_out} more {'row' if left_out == 1 else 'rows'}"] if left_out else []
+    more = ", ".join(
+        [*further_rows, f"{len(METRICS) - len(IN_SHORT)} more metrics and the reasons: show table1 --all."]
+    )
+    notes = [CALLS_RULE, "Runtimes are in the paper's accounting.", more]
+    return [*sheets[:-1], *(replace(last, notes=[*last.notes, *notes]) for last in sheets[-1:])]
+
+
+def notes_on(rows: Sequence[RowView], results: Results) -> list[str]:
+    """What is said below the rows of a data set: what fitting costs a test graph, and which fits collapse."""
+    said = [f"{row.label} {row.fit_calls:,.0f}" for row in rows if row.method in methods.PAPER and row.fit_calls]
+    shared = f"Fitting, shared out over the test graphs of a fold, asks so often for each: {', '.join(said)}."
+    ended = [
+        f"{COLLAPSES} {row.label} on {tasks.label(row.dataset)}: "
+        + training.how_it_ended(results, (row.dataset, row.method, row.variant))
+        for row in rows
+        if COLLAPSES in row.marks
+    ]
+    return [*([shared] if said else []), *ended]
 
 
 def _is_first(row: RowView) -> bool:
-    """The paper's methods as printed, released and defined; and what the registry did not come with."""
+    """The paper's methods as printed, released, to the letter and defined; and what the registry did not come with."""
     of_paper = row.method in methods.PAPER and row.variant in SHOWN_FIRST
     return of_paper or row.variant == methods.OWN or (row.method, row.variant) not in methods.rows()
 
 
-def _calls_in_short(row: RowView) -> RowView:
-    """Printed calls stand where ours to explain do; calls to fit, which are many, have no decimals."""
-    explain, fit = row.cell("explain_calls"), row.cell("fit_calls")
-    if row.variant == PAPER:
-        explain, fit = row.cell("oracle_calls"), Cell("")
-    elif fit != NOTHING:
-        fit = replace(fit, text=f"{float(fit.text):.0f}")
-    return replace(row, cells={**row.cells, "explain_calls": explain, "fit_calls": fit})
-
-
 def _in_full(rows: Mapping[str, list[RowView]], results: Results) -> list[Sheet]:
-    sheets = [text("table1", "Table 1", f"{RULE} {ACCOUNTING} {RENAMING} In brackets, where shown: 95 % intervals.")]
+    about = f"{RULE} {ACCOUNTING} {CALLS_RULE} {RENAMING} In brackets, where shown: 95 % intervals."
+    sheets = [text("table1", "Table 1", about)]
     gaps, why = missing(results, "table1"), _explanations(results)
     for dataset, every in rows.items():
         label, name, ours = tasks.label(dataset), f"table1-{dataset}", [row for row in every if row.variant != PAPER]
-        notes = [f"Missing: {gap}." for gap in gaps if _table_of(gap, rows) == dataset]
+        notes = [*notes_on(ours, results), *(f"Missing: {gap}." for gap in gaps if _table_of(gap, rows) == dataset)]
         apart = f"{label}, beyond the paper: fitting and explaining apart"
         sheets += [
             replace(_sheet(name, f"Table 1 on {label}", every, headed(TABLE1)), notes=notes),
@@ -244,7 +285,7 @@ def _sheet(
     for _, block in groupby(rows, _block):
         lines = []
         for row in block:
-            whose = [Cell(row.label, "printed" if row.variant == PAPER else ""), Cell(row.variant)]
+            whose = [Cell(row.name, "printed" if row.variant == PAPER else ""), Cell(row.variant)]
             lines.append([*whose[:names], *(row.cell(metric) for metric, _ in columns)])
         groups.append(Group("", lines))
     headings = [*["Method", "Variant"][:names], *(heading for _, heading in columns)]

@@ -253,8 +253,17 @@ def test_comparisons_are_paired_and_corrected(compared):
     worse = others[(others["against_method"] == "cf2") & (others["metric"] == "ged_on_success")].iloc[0]
     assert worse["difference"] < -10 and worse["rank_biserial"] == worse["dominance"] == -1
     assert (others["p_holm"] >= others["p"]).all()
+    assert set(others["white_box"]) == {""}
     for _, family in others.groupby("metric"):
         assert family["p_holm"].min() == pytest.approx(min(1, len(family) * family["p"].min()))
+
+
+def test_a_comparison_says_which_row_uses_the_oracles_gradient(ledger):
+    asd = ledger[ledger["dataset"] == "asd"]
+    faithful = asd.assign(variant=asd["variant"].where(asd["method"] != "cf2", "faithful"))
+    found = compare(faithful, METHODS)
+    assert set(found.loc[found["against_method"] == "cf2", "white_box"]) == {"against"}
+    assert set(found.loc[found["against_method"] != "cf2", "white_box"]) == {""}
 
 
 def test_generators_are_compared_when_nothing_else_differs(compared):
@@ -285,7 +294,7 @@ def test_nothing_stored_renders_an_empty_table(expected, tmp_path):
     Table1().write(Finished(expected, Store(tmp_path), tmp_path, {}), Table1Options())
     assert (tmp_path / "table1.csv").read_text().strip() == ",".join(COLUMNS)
     text = (tmp_path / "table1.md").read_text()
-    assert "0.885" in text and "Missing: Tree-Cycles, RSGG-CE: not computed." in text
+    assert "0.885" in text and "Missing: Tree-Cycles, RSGG-CE, by score function: not computed." in text
     assert not (tmp_path / "training.csv").exists()
     assert (pd.read_csv(tmp_path / "verdicts.csv")["reason"] == "not measured").all()
 

@@ -189,8 +189,8 @@ def test_the_page_says_what_is_there_and_what_is_not(little: Path) -> None:
         for metric in ("correctness", "ged")
     ]
     assert (
-        "the released code gives {} at {}; to the letter, the method reaches {} at {}; trained by score function, which "
-        "the paper does not describe, it reaches {} at {}.".format(*numbers)
+        "the released code gives {} at {}; to the letter, the method reaches {} at {}; trained by score function, "
+        "which the paper does not describe, it reaches {} at {}.".format(*numbers)
         in text
     )
 

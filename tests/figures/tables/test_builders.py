@@ -8,7 +8,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from benchmarks.registry import methods
 from benchmarks.results.files import PAPER, REFERENCE
 from benchmarks.results.reader import Results
 from figures import tables
@@ -157,7 +156,7 @@ def test_an_ablation_has_a_column_per_value_and_standard_errors_with_everything(
     table = pd.read_csv(REFERENCE / "ablation_n_cycles.csv").set_index(["method", "variant", "metric", "value"])
     ged = next(s for s in tables.sheets("ablation_n_cycles", ALL, everything=True) if s.title == "GED")
     assert list(ged.headings[1:]) == ["2", "4", "8", "16", "24", "32"]
-    (row,) = [row for row in ged.rows if row[0].text == methods.label("cf2")]
+    (row,) = [row for row in ged.rows if row[0].text == "CF² ∇"]
     mean, se = table.loc[("cf2", "faithful", "ged", 2), ["mean", "se"]]
     assert row[1].text == f"{mean:.2f} ±{se:.2f}"
     assert any("Predicted" in row[0].text for row in ged.rows)
@@ -180,8 +179,9 @@ def test_a_point_that_failed_is_said_with_its_reason(tmp_path: Path) -> None:
             "quantity": "explain_seconds", "median": 0.5, "repeats": 5, "note": ""}  # fmt: skip
     failed = {**line, "value": 64, "quantity": "failed", "median": "", "note": "out of memory"}
     text = tables.markdown("runtime", stored(tmp_path, "runtime", [line, failed]))
-    assert "n_nodes = 64, CF² failed: out of memory." in text
-    assert pipe_rows(text)[2][:5] == ["CF²", "32", "20", "500", "–"]
+    assert "n_nodes = 64, CF² ∇ failed: out of memory." in text
+    assert "∇ uses the oracle's exact gradient" in text, "white box is said in every table that has such a row"
+    assert pipe_rows(text)[2][:5] == ["CF² ∇", "32", "20", "500", "–"]
 
 
 def test_fits_that_pass_are_counted_and_what_is_not_stored_is_said(tmp_path: Path) -> None:
@@ -216,6 +216,7 @@ def test_what_is_seen_first_of_comparisons_has_its_p_and_everything_all_columns(
     correctness = table[table["metric"] == "correctness"]
     assert [row[2].text for row in short.rows] == [f"{x:.3f}" for x in correctness["difference"]]
     assert list(short.headings) == ["Method", "Against method", "Difference", "p (Holm)"]
+    assert {row[1].text for row in short.rows} >= {"CF² ∇", "CLEAR ∇", "CF², as released"}, "white box is marked"
     (every,) = tables.sheets("comparisons", ALL, everything=True)
     assert len(every.rows) == len(table) and {"Rank biserial", "Ci low", "Mean"} <= {*every.headings}
     assert not any("rsgg-ce" in group.heading for group in every.groups), "questions have public names"
@@ -248,6 +249,8 @@ def test_any_other_table_is_shown_as_it_is_with_public_names(tmp_path: Path) -> 
     assert [cell.text for cell in short.rows[3]] == ["ASD", "CF², as released", "3.50"]
     assert len(short.rows) == 40 and short.notes == ["10 more rows: show leaderboard --all."]
     assert len(tables.sheets("leaderboard", results, everything=True)[0].rows) == 50
+    (short,) = tables.sheets("leaderboard", stored(tmp_path, "leaderboard", rows[:41]))
+    assert short.notes == ["1 more row: show leaderboard --all."]
 
 
 @pytest.mark.parametrize("name", ["hpo_summary", "hpo_meg", "training", "comparisons", "mine"])

@@ -24,16 +24,23 @@ def test_numbers_are_those_of_the_reference_results() -> None:
 def test_a_block_has_the_printed_row_and_ours(tmp_path: Path) -> None:
     row = {"dataset": "tree-cycles", "method": "rsgg-ce", "variant": "faithful"}
     lines = [{**row, "metric": "ged", "mean": 2.0}, {**row, "metric": "correctness", "mean": 0.9}]
+    lines += [{**line, "dataset": "asd"} for line in lines]
     pd.DataFrame(lines).to_csv(tmp_path / "table1.csv", index=False)
     verdicts = pd.DataFrame({"metric": ["ged", "runtime", "ged"], "verdict": ["reproduced", "not comparable", None]})
     verdicts = verdicts.assign(kind="independent", can_fail=["yes", "no", None])
     verdicts.to_csv(tmp_path / "verdicts.csv", index=False)
-    pd.DataFrame({"finding": ["It is so."], "verdict": ["confirmed"]}).to_csv(tmp_path / "findings.csv", index=False)
+    findings = {
+        "finding": ["It is so.", "And so."],
+        "verdict": ["confirmed", "confirmed in part"],
+        "fails": ["", "this"],
+    }
+    pd.DataFrame(findings).to_csv(tmp_path / "findings.csv", index=False)
     text = readme.table1(Results((tmp_path,)))
     assert text.startswith(f"**{headline(verdicts)[0]}** {headline(verdicts)[1]}\n")
-    assert "**Of the 3 numbers that Table 1 prints, 1 are independent" in text and "- It is so. *Confirmed.*" in text
+    assert "**Of the 3 numbers that Table 1 prints, 1 are independent" in text and "- It is so. *Confirmed.*\n" in text
+    assert "- And so. *Confirmed in part.* Not so: this." in text
     assert "| *RSGG-CE, printed* | 0.885 |  |  | 11.000 |" in text and "| *MEG, printed* | × |" in text
-    assert "| **RSGG-CE** | 0.900 |  |  | 2.00 |" in text and "CF², as released" not in text
+    assert "| **RSGG-CE, by score function** | 0.900 |  |  | 2.00 |" in text and "CF², as released" not in text
     marked = "before <!-- results: written by figures/readme.py --> old <!-- end of results --> after"
     written = readme.with_blocks(marked, Results((tmp_path,)))
     assert written.startswith("before ") and written.endswith(" after") and " old " not in written and text in written

@@ -155,10 +155,55 @@ def test_what_is_missing_is_a_row_without_numbers_and_a_sentence_below_its_table
 
 
 def test_an_empty_table_shows_what_the_paper_prints(tmp_path: Path) -> None:
-    results = folder_with(tmp_path, [], ["Tree-Cycles, RSGG-CE: not computed"])
-    text = tables.markdown("table1", results)
-    assert "0.885" in text and "Missing: Tree-Cycles, RSGG-CE: not computed." in text
+    gap = f"Tree-Cycles, {methods.label('rsgg-ce', 'faithful')}: not computed"
+    text = tables.markdown("table1", folder_with(tmp_path, [], [gap]))
+    assert "0.885" in text and f"Missing: {gap}." in text
     assert "./reproduce.sh table1 computes it" in tables.markdown("table1", Results((tmp_path / "nowhere",)))
+
+
+# -- Marks of rows and what is said below ------------------------------------------------------------------
+
+
+def test_rows_are_marked_as_white_box_collapsed_measured_once_or_with_folds_missing(tmp_path: Path) -> None:
+    rows = {("cf2", "faithful"): (1, 10), ("rsgg-ce", "faithful"): (5, 10), ("meg", "faithful"): (5, 9)}
+    folder_with(tmp_path, [("asd", *row, "correctness", 1.0) for row in rows])
+    table = pd.read_csv(tmp_path / "table1.csv").assign(n=101)
+    table["replicates"], table["folds"] = zip(*rows.values(), strict=True)
+    table.to_csv(tmp_path / "table1.csv", index=False)
+    ended = ["no", "proposes another graph", "proposes another graph"]
+    fits = [{"dataset": "asd", "method": "rsgg-ce", "variant": "faithful", "collapsed": how} for how in ended]
+    pd.DataFrame(fits).to_csv(tmp_path / "training.csv", index=False)
+    names = [row.name for row in layout(Results((tmp_path,)))["asd"] if row.variant != "paper"]
+    assert names == ["MEG (9 of 10 folds)", "CF² ∇¹", "RSGG-CE, by score function †"]
+    for text in (tables.markdown("table1", Results((tmp_path,))), tables.html("table1", Results((tmp_path,)))):
+        assert "2 of 3 fits collapse (proposes another graph: 2). The empty graph is of class 1" in text
+        assert "(white box); all others" in text and "¹ one replicate" in text
+    assert r"CF$^2$ $\nabla$$^1$" in tables.latex("table1", Results((tmp_path,)))
+
+
+def test_calls_are_those_to_explain_and_to_fit_and_what_a_test_graph_costs_is_said(tmp_path: Path) -> None:
+    calls = {("clear", "faithful"): (1.0, 1234.0), ("cf2", "faithful"): (1001.46, 0.0)}
+    lines = [
+        ("asd", *row, f"{what}_calls", n)
+        for row, ns in calls.items()
+        for what, n in zip(("explain", "fit"), ns, strict=True)
+    ]
+    folder_with(tmp_path, lines)
+    table = pd.read_csv(tmp_path / "table1.csv").assign(n=100, folds=10, replicates=1)
+    table.to_csv(tmp_path / "table1.csv", index=False)
+    rows = layout(Results((tmp_path,)))["asd"]
+    assert {row: row_of(rows, *row).cell("calls").text for row in calls} == {
+        ("clear", "faithful"): "1.0 / 1,234", ("cf2", "faithful"): "1,001.5 / –",
+    }  # fmt: skip
+    assert row_of(rows, "clear", "paper").cell("calls").text == "5339.455"
+    assert "asks so often for each: CLEAR 123." in tables.markdown("table1", Results((tmp_path,)))
+
+
+@pytest.mark.parametrize(("further", "said"), [(0, ""), (1, "1 more row, "), (2, "2 more rows, ")])
+def test_rows_that_are_left_out_are_counted(tmp_path: Path, further: int, said: str) -> None:
+    lines = [("asd", *row, "ged", 1.0) for row in (("cf2", "released"), ("obs", "search"), ("ddbs", "search"))]
+    (sheet,) = tables.sheets("table1", folder_with(tmp_path, lines[: 1 + further]))
+    assert re.fullmatch(rf"{said}\d+ more metrics and the reasons: show table1 --all\.", sheet.notes[-1])
 
 
 # -- The reference ---------------------------------------------------------------------------------------
