@@ -75,7 +75,10 @@ class Target:
         return ROOT / f"{self.module.replace('.', '/')}.py"
 
     def mutants(self, count: int) -> list[Mutant]:
-        return sample(mutants_of(ast.parse(self.file.read_text()), self.only), count)
+        return self.mutants_in(ast.parse(self.file.read_text()), count)
+
+    def mutants_in(self, tree: ast.Module, count: int) -> list[Mutant]:
+        return sample(mutants_of(tree, self.only), count)
 
 
 ALGORITHM_1 = (
@@ -267,12 +270,12 @@ def usual_run(target: Target) -> Usual:
     return Usual(used.ru_utime + used.ru_stime, seen["durations"], lines)
 
 
-def start(target: Target, number: int, count: int, usual: Usual) -> int:
-    """Start the tests on mutant `number`; returns the process id."""
+def start(target: Target, source: str, number: int, count: int, usual: Usual) -> int:
+    """Start the tests on mutant `number` of this source; returns the process id."""
 
     def work() -> int:
-        tree = ast.parse(target.file.read_text())
-        mutant = sample(mutants_of(tree, target.only), count)[number]
+        tree = ast.parse(source)
+        mutant = target.mutants_in(tree, count)[number]
         mutant.apply()
         sys.meta_path.insert(0, Finder(target, tree))
         return pytest_run(target.tests, InOrder(usual, mutant))
@@ -302,8 +305,9 @@ class Outcome:
 
 def examine(target: Target, count: int, jobs: int) -> Outcome:
     """Show the mutants of a module to its tests, `jobs` at a time."""
+    source = target.file.read_text()  # once: somebody may go on working on it
     usual = usual_run(target)
-    outcome = Outcome(target, target.mutants(count))
+    outcome = Outcome(target, target.mutants_in(ast.parse(source), count))
     # A line that no test executes needs no run: nothing there can be found.
     waiting = [i for i, mutant in enumerate(outcome.mutants) if usual.tests_of(mutant)]
     alive = [i for i in range(len(outcome.mutants)) if i not in set(waiting)]
@@ -313,7 +317,7 @@ def examine(target: Target, count: int, jobs: int) -> Outcome:
         while waiting or running:
             while waiting and len(running) < jobs:
                 number = waiting.pop(0)
-                running[start(target, number, count, usual)] = (number, time.monotonic())
+                running[start(target, source, number, count, usual)] = (number, time.monotonic())
             child, status = os.waitpid(-1, os.WNOHANG)
             if child in running:
                 number, _ = running.pop(child)
