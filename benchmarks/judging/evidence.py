@@ -81,7 +81,7 @@ class Evidence:
         return table
 
     def curve(self, vary: str, method: str, variant: str, metric: str) -> pd.DataFrame:
-        """Columns mean and se over the values of an ablation, of which both ends and four in all must be there."""
+        """Columns mean, se and folds over the values of an ablation, of which both ends and four in all must be there."""
         command = f"./reproduce.sh ablation --vary {vary}"
         table = self.stored(f"ablation_{vary}.csv", command)
         of_row = (table["method"] == method) & (table["variant"] == variant) & (table["metric"] == metric)
@@ -92,7 +92,7 @@ class Evidence:
             raise NotMeasured(
                 f"{metric} of {method} ({variant}) is not in ablation_{vary}.csv at {gaps}; {command} computes it"
             )
-        return found[["mean", "se"]]
+        return found[["mean", "se", "folds"]]
 
 
 def paper_value(dataset: str, method: str, metric: str) -> float:

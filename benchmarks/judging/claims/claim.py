@@ -1,4 +1,4 @@
-"""What a claim is: a statement of the paper's prose with a check that can be run."""
+"""What a claim is: a statement of the paper's prose, the sentence it stands for, and a check that can be run."""
 
 from __future__ import annotations
 
@@ -7,27 +7,35 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from benchmarks.judging.evidence import Evidence
+from benchmarks.registry.rules import NOT_COMPARABLE
 from benchmarks.registry.tasks import of_paper
+from rsgg.trends import PValues, both, counted
 
 DATASETS = {task.name: task.label for task in of_paper()}
 DRAWN = ("cf2", "clear", "g-countergan")  # the others in the paper's pictures, and in its search
 COMPETITORS = (*DRAWN, "meg")
 LEDGER = "ledger of Table 1"
 
-TOLERANCE = 0.1  # of a value's level: a change by less leaves it unaffected
-CORRECTNESS_TOLERANCE = 0.05
-SURE = 1.96  # standard errors
+HOLDS, FAILS, UNDECIDED, NOT_MEASURED, DOES_NOT_APPLY = "holds", "fails", "undecided", "not measured", "does not apply"
 
 
 class Outcome(NamedTuple):
-    """Whether a claim holds in one variant, and the numbers that say so."""
+    """Whether a claim is shown to hold or to fail in one variant, and the numbers that say so."""
 
-    holds: bool
+    tested: PValues
     evidence: str
 
 
-class DoesNotApply(Exception):
-    """A claim has no meaning in one of the variants; the message says why."""
+class NotJudged(Exception):
+    """A claim has no verdict in one of the variants; the message says why."""
+
+    verdict = DOES_NOT_APPLY
+
+
+class NotComparable(NotJudged):
+    """What was measured here is another thing than what the claim is about."""
+
+    verdict = NOT_COMPARABLE
 
 
 Check = Callable[[Evidence, str], Outcome]
@@ -35,22 +43,28 @@ Check = Callable[[Evidence, str], Outcome]
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of the paper in our words, where it stands (section, part), and its check."""
+    """A line of results/paper/claims.csv with its check.
+
+    Args:
+        statement, place, quotation: what is claimed, in our words; section and part; the paper's own words.
+        of_data: about data that both variants share, hence checked once.
+        against: the methods that RSGG-CE is compared with.
+    """
 
     statement: str
     place: str
+    quotation: str
+    of_data: bool
+    against: tuple[str, ...]
     check: Check
-    of_data: bool  # about data that both variants share: checked once
 
 
-class Claims(list[Claim]):
-    """The claims of a part of the paper, in its order."""
+class Checks(dict[str, Check]):
+    """The checks of a part of the paper, by the id of their claim; the docstring of each is the rule of its verdict."""
 
-    def add(self, statement: str, place: str, *, of_data: bool = False) -> Callable[[Check], Check]:
-        """Enter a check; its docstring is the rule of its verdict."""
-
+    def of(self, name: str) -> Callable[[Check], Check]:
         def enter(check: Check) -> Check:
-            self.append(Claim(statement, place, check, of_data))
+            self[name] = check
             return check
 
         return enter
@@ -60,6 +74,12 @@ def listed(values: Mapping[str, float], shown: str = ".3f") -> str:
     return ", ".join(f"{name} {value:{shown}}" for name, value in values.items())
 
 
+def count(holds: bool, evidence: str) -> Outcome:
+    """The outcome of what is counted, not estimated."""
+    return Outcome(counted(holds), evidence)
+
+
 def all_of(outcomes: Sequence[Outcome], source: str) -> Outcome:
     """The outcome of several together, with the file that they come from."""
-    return Outcome(all(o.holds for o in outcomes), f"{'; '.join(o.evidence for o in outcomes)} ({source}).")
+    evidence = "; ".join(outcome.evidence for outcome in outcomes)
+    return Outcome(both(*(outcome.tested for outcome in outcomes)), f"{evidence} ({source}).")

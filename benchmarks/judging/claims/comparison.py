@@ -1,13 +1,49 @@
-"""Claims of Section 5 on the comparison with other explainers: Correctness, GED and runtime in Table 1."""
+"""Claims of the introduction and of Section 5 on the comparison with other explainers, checked on Table 1."""
 
 from __future__ import annotations
 
-from benchmarks.judging.claims.claim import COMPETITORS, DATASETS, Claims, Outcome, all_of, listed
-from benchmarks.judging.evidence import Evidence, NotMeasured, paper_value
-from benchmarks.results.paper import of_paper
+import math
+from typing import NamedTuple
 
-CLAIMS = Claims()
-COMPARISON = "Experimental Analysis, comparison with other explainers"
+import pandas as pd
+from scipy import stats
+
+from benchmarks.judging.claims.claim import (
+    COMPETITORS,
+    DATASETS,
+    LEDGER,
+    Checks,
+    NotComparable,
+    Outcome,
+    all_of,
+    count,
+    listed,
+)
+from benchmarks.judging.evidence import Evidence, NotMeasured
+from benchmarks.registry.rules import LARGE_LEAD, LEVEL, MIN_FOLDS, MIN_REPLICATES
+from benchmarks.results.cell import FOLDS
+from benchmarks.results.paper import of_paper
+from benchmarks.results.summary import accounted
+from rsgg.statistics import Bounds
+from rsgg.trends import PValues, below, counted, majority
+
+CHECKS = Checks()
+WITHOUT_LEARNING = ("two-sided-min", "search")
+
+
+@CHECKS.of("oracle-access")
+def oracle_access(results: Evidence, variant: str) -> Outcome:
+    """Holds if on both data sets RSGG-CE, training included, asks no more often than the search without learning."""
+    outcomes = []
+    for dataset, title in DATASETS.items():
+        line = results.line(dataset, "rsgg-ce", variant, "fit_calls")
+        fit, explain = float(line["mean"]), results.mean(dataset, "rsgg-ce", variant, "explain_calls")
+        graphs = results.line(dataset, "rsgg-ce", variant, "explain_calls")["n"] / line["folds"]
+        search = results.mean(dataset, *WITHOUT_LEARNING, "explain_calls")
+        ours = explain + fit / graphs
+        said = f"{fit:,.0f} calls to fit a fold and {explain:.1f} per graph, {ours:,.1f} per graph in all"
+        outcomes.append(count(ours <= search, f"{title}: {said}; {search:.1f} without learning (two-sided-min)"))
+    return all_of(outcomes, "fit_calls and explain_calls in table1.csv")
 
 
 def of_five(results: Evidence, dataset: str, variant: str, metric: str) -> dict[str, float]:
@@ -22,78 +58,113 @@ def of_five(results: Evidence, dataset: str, variant: str, metric: str) -> dict[
     return found
 
 
-def _first_on_both(results: Evidence, variant: str, metric: str, shown: str, *, highest: bool) -> Outcome:
-    outcomes = []
-    for dataset, title in DATASETS.items():
-        values = of_five(results, dataset, variant, metric)
-        ours, *others = values.values()
-        beats = ours > max(others) if highest else ours < min(others)
-        outcomes.append(Outcome(beats, f"{title}: {listed(values, shown)}"))
-    return all_of(outcomes, f"{metric} in table1.csv")
+class Paired(NamedTuple):
+    """Two rows' means, a column each, of the replicates that both have, or of the folds of the first replicate."""
+
+    means: pd.DataFrame
+    replicates: bool
+
+    def interval(self, estimate: float, residuals: pd.Series) -> tuple[float, Bounds]:
+        """The standard error of one further ten-fold run, and its 95 % prediction interval."""
+        n = len(residuals)
+        error = float(residuals.std(ddof=1)) * math.sqrt(1 / n + (1 if self.replicates else 1 / FOLDS))
+        half = float(stats.t.ppf((1 + LEVEL) / 2, n - 1)) * error
+        return error, Bounds(estimate - half, estimate + half)
+
+    def __str__(self) -> str:
+        return f"{len(self.means)} {'replicates' if self.replicates else 'folds'}"
 
 
-@CLAIMS.add("RSGG-CE has the highest Correctness of the five methods on both data sets", COMPARISON)
+def _paired(results: Evidence, dataset: str, variant: str, metric: str, *pair: str) -> Paired:
+    rows = {method: results.rows(dataset, method, variant, all_replicates=True) for method in pair}
+    folds = pd.DataFrame({name: accounted(own).groupby(["seed", "fold"])[metric].mean() for name, own in rows.items()})
+    folds = folds.dropna()
+    replicates = folds.groupby("seed").mean()[folds.groupby("seed").size() >= MIN_FOLDS]
+    if replicates.empty:
+        raise NotMeasured(f"too few folds of {dataset}, {' and '.join(pair)} ({variant}) were run for an interval")
+    enough = len(replicates) >= MIN_REPLICATES
+    return Paired(replicates if enough else folds.loc[replicates.index[0]], enough)
+
+
+def lead(results: Evidence, dataset: str, variant: str, metric: str, leader: str, sign: int, margin: float) -> Outcome:
+    """Is the leader's value above (sign 1) or below (-1) that of the best of the others?
+
+    Holds if the difference is shown to be above 0, fails if it is shown to be below the margin.
+    """
+    values = of_five(results, dataset, variant, metric)
+    rival = max((name for name in values if name != leader), key=lambda name: sign * values[name])
+    pair = _paired(results, dataset, variant, metric, leader, rival)
+    differences = sign * (pair.means[leader] - pair.means[rival])
+    mean, free = float(differences.mean()), len(differences) - 1
+    error, (low, high) = pair.interval(mean, differences)
+    said = f"{listed(values, '.3g')}; lead over {rival} {mean:+.3g} [{low:+.3g}, {high:+.3g}] ({pair})"
+    return Outcome(
+        PValues(below(mean, error, 0.0, degrees=free).fails, below(mean, error, margin, degrees=free).holds),
+        f"{metric} on {DATASETS[dataset]}: {said}",
+    )
+
+
+@CHECKS.of("highest-correctness")
 def highest_correctness(results: Evidence, variant: str) -> Outcome:
-    """Holds if its mean is above all others on both data sets; a tie is not above."""
-    return _first_on_both(results, variant, "correctness", ".3f", highest=True)
+    """Holds if RSGG-CE leads on both data sets; fails if its lead is shown to be no large one on one of them."""
+    leads = [lead(results, dataset, variant, "correctness", "rsgg-ce", 1, LARGE_LEAD) for dataset in DATASETS]
+    return all_of(leads, f"table1.csv, {LEDGER}")
 
 
-@CLAIMS.add("The gain in Correctness over the second method is 66.98 % on Tree-Cycles and 8.84 % on ASD", COMPARISON)
-def gains(results: Evidence, variant: str) -> Outcome:
-    """Holds if our gain over our second method is at least the printed one on both data sets."""
-    stated = of_paper("gains").drop_duplicates(["dataset", "over"])
-    outcomes = []
-    for row in stated.itertuples():
-        second = paper_value(row.dataset, row.over, "correctness")
-        arithmetic = 100 * (paper_value(row.dataset, "rsgg-ce", "correctness") / second - 1)
-        values = of_five(results, row.dataset, variant, "correctness")
-        ours = values.pop("rsgg-ce")
-        best = max(values, key=values.__getitem__)
-        gain = 100 * (ours / values[best] - 1)
-        outcomes.append(
-            Outcome(
-                gain >= row.value,
-                f"{DATASETS[row.dataset]}: {gain:+.2f} % over {best} ({ours:.3f} and {values[best]:.3f}); the printed "
-                f"table gives {arithmetic:.2f} % over {row.over}",
-            )
-        )
-    return all_of(outcomes, "correctness in table1.csv")
-
-
-@CLAIMS.add("RSGG-CE has the lowest GED of the five methods on both data sets", COMPARISON)
+@CHECKS.of("lowest-ged")
 def lowest_ged(results: Evidence, variant: str) -> Outcome:
-    """Holds if its mean GED is below all others on both data sets; failures count as 0, so GED on success is shown."""
-    found = _first_on_both(results, variant, "ged", ".2f", highest=False)
-    success = [
-        f"{title}: {listed(of_five(results, dataset, variant, 'ged_on_success'), '.2f')}"
-        for dataset, title in DATASETS.items()
-    ]
-    return Outcome(found.holds, f"{found.evidence} Where a counterfactual was found, {'; '.join(success)}.")
+    """Holds if GED of RSGG-CE is the lowest on both data sets, with failures counted as 0 and on success."""
+    pairs = [(dataset, metric) for metric in ("ged", "ged_on_success") for dataset in DATASETS]
+    return all_of(
+        [lead(results, dataset, variant, m, "rsgg-ce", -1, 0.0) for dataset, m in pairs], f"table1.csv, {LEDGER}"
+    )
 
 
-@CLAIMS.add("RSGG-CE does not sacrifice the running time: fastest on Tree-Cycles, second on ASD", COMPARISON)
-def running_time(results: Evidence, variant: str) -> Outcome:
-    """Holds if with training accounted for as in print it is the fastest on Tree-Cycles and at most second on ASD."""
+@CHECKS.of("gcountergan-is-worst")
+def gcountergan_is_worst(results: Evidence, variant: str) -> Outcome:
+    """Holds if its GED is the largest of the five on both data sets."""
+    return all_of([lead(results, d, variant, "ged", "g-countergan", 1, 0.0) for d in DATASETS], f"table1.csv, {LEDGER}")
+
+
+@CHECKS.of("gains")
+def gains(results: Evidence, variant: str) -> Outcome:
+    """Holds if on both data sets the printed gain lies in the prediction interval of ours over our second method and 0
+    does not; fails if it lies outside; undecided if both lie inside. A gain is a ratio of means; its residuals are the
+    one mean less the ratio times the other."""
     outcomes = []
-    for (dataset, title), most in zip(DATASETS.items(), (1, 2), strict=True):
-        values = of_five(results, dataset, variant, "runtime")
-        rank = sorted(values.values()).index(values["rsgg-ce"]) + 1
-        trained = of_five(results, dataset, variant, "runtime_with_training")
-        rank_trained = sorted(trained.values()).index(trained["rsgg-ce"]) + 1
+    for row in of_paper("gains").drop_duplicates(["dataset", "over"]).itertuples():
+        values = of_five(results, row.dataset, variant, "correctness")
+        best = max(COMPETITORS, key=lambda name: values.get(name, -1.0))
+        pair = _paired(results, row.dataset, variant, "correctness", "rsgg-ce", best)
+        ours, second = pair.means["rsgg-ce"], pair.means[best]
+        ratio = float(ours.mean() / second.mean())
+        _, (low, high) = pair.interval(ratio, (ours - ratio * second) / second.mean())
+        low, high = 100 * (low - 1), 100 * (high - 1)
+        inside = low <= row.value <= high
         outcomes.append(
             Outcome(
-                rank <= most,
-                f"{title}: rank {rank} of {len(values)} in the printed accounting ({listed(values, '.2g')} s), rank "
-                f"{rank_trained} with training in every row ({trained['rsgg-ce']:.2g} s)",
+                PValues(1.0, 1.0) if inside and low <= 0 <= high else counted(inside),
+                f"{DATASETS[row.dataset]}: {100 * (ratio - 1):+.2f} % [{low:+.2f}, {high:+.2f}] over {best} ({pair}), "
+                f"{row.value} % over {row.over} in print, which lies {'inside' if inside else 'outside'}",
             )
         )
-    return all_of(outcomes, "runtime in table1.csv, of the machine that made it")
+    return all_of(outcomes, LEDGER)
 
 
-@CLAIMS.add("On Tree-Cycles RSGG-CE does both: it adds edges to trees and removes edges of cycles", COMPARISON)
+@CHECKS.of("running-time")
+def running_time(results: Evidence, variant: str) -> Outcome:
+    """Not comparable: no runtimes of the five methods were taken in isolation for all the work that they stand for."""
+    if variant == "released":
+        raise NotComparable("the released rows here leave out work that the published code timed")
+    raise NotComparable("runtimes of the five methods were not taken in isolation")
+
+
+@CHECKS.of("both-directions")
 def both_directions(results: Evidence, variant: str) -> Outcome:
     """Holds if it explains more than half of the graphs of either class."""
-    values = [results.mean("tree-cycles", "rsgg-ce", variant, f"correctness_class_{c}") for c in (0, 1)]
-    return Outcome(
-        min(values) > 0.5, f"It explains {values[0]:.3f} of the trees and {values[1]:.3f} of the cyclic graphs."
-    )
+    outcomes = []
+    for c, graphs in enumerate(("trees", "cyclic graphs")):
+        line = results.line("tree-cycles", "rsgg-ce", variant, f"correctness_class_{c}")
+        tested = majority(round(line["mean"] * line["n"]), int(line["n"]))
+        outcomes.append(Outcome(tested, f"{line['mean']:.3f} of the {graphs}"))
+    return all_of(outcomes, "explained on Tree-Cycles, table1.csv")

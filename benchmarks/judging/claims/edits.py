@@ -15,13 +15,13 @@ import pandas as pd
 from benchmarks.judging.evidence import Evidence, NotMeasured
 
 KINDS = ("added", "removed", "kept")
-COLUMNS = ("instance", "predicted", *KINDS, "loops", "edges", "pairs")
+COLUMNS = ("instance", "predicted", *KINDS, "loops", "nodes", "edges", "pairs")
 
 
 def operations(results: Evidence, dataset: str, method: str, variant: str) -> pd.DataFrame:
     """`COLUMNS`: a line per graph that was given a counterfactual candidate in replicate 0.
 
-    `added` counts self loops, which are in `loops` too; `edges` and `pairs` are those of the input.
+    `added` counts self loops, which are in `loops` too; `nodes`, `edges` and `pairs` are those of the input.
     """
     inputs = _inputs(results, dataset)
     rows = results.rows(dataset, method, variant)
@@ -49,6 +49,7 @@ def _line(row: Mapping[str, Any], inputs: Mapping[int, frozenset[int]]) -> dict[
         "removed": removed,
         "kept": len(edges) - removed,
         "loops": sum(edit // n == edit % n for edit in edits),
+        "nodes": n,
         "edges": len(edges),
         "pairs": n * (n - 1) // 2,
     }
