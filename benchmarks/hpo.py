@@ -30,6 +30,7 @@ from benchmarks.registry.names import names, numbers
 from benchmarks.results.artefacts import Artefacts
 from benchmarks.results.cell import FOLDS, Cell
 from benchmarks.results.ledger import Store
+from benchmarks.results.searches import STUDY
 from benchmarks.running.experiment import Experiment, Finished, run_cells
 from benchmarks.running.options import HpoOptions
 from benchmarks.running.progress import in_words
@@ -64,12 +65,16 @@ class Hpo(Experiment):
             self.without = [search for search in searches_for(options) if not _conduct(search, options, store, work)]
 
     def conclude(self, options: Any, store: Store, report: Report) -> int:
-        with Artefacts(options.results, self.name) as files:
-            hpo_tables.render(files)
-        self.write_pages(options.results)
+        self.render(options.results)
         for search in self.without:
             print(f"{search.title}: no trial was completed; hpo_{search.method.name}.csv says why.", file=sys.stderr)
         return 1 if self.without else 0
+
+    def render(self, folder: Path) -> None:
+        """The tables of all searches whose trials a folder holds."""
+        with Artefacts(folder, self.name) as files:
+            hpo_tables.render(files)
+        self.write_pages(folder)
 
     def tables(self, done: Finished, files: Artefacts, options: Any) -> None:
         hpo_tables.render(files)
@@ -107,12 +112,8 @@ def searches_for(options: HpoOptions) -> list[Search]:
     if folds[-1] >= FOLDS:
         raise UsageError(f"There is no fold {folds[-1]}; the folds are 0 to {FOLDS - 1}.")
     studies = [(fold,) for fold in folds] if options.protocol == "nested" else [folds]
-    settings = {
-        "inner": options.inner,
-        "inner_used": min(options.inner_used, SMOKE_INNER) if options.smoke else options.inner_used,
-        "beyond": options.beyond,
-        "smoke": options.smoke,
-    }
+    inner_used = min(options.inner_used, SMOKE_INNER) if options.smoke else options.inner_used
+    settings = {"inner": options.inner, "inner_used": inner_used, "beyond": options.beyond, "smoke": options.smoke}
     return [
         Search.of(method, task, options.protocol, study, **settings)
         for method in _methods(options)
@@ -195,10 +196,15 @@ def _conduct(search: Search, options: HpoOptions, store: Store, work: Work) -> b
 
 
 def _compute(cells: Sequence[Cell], *, store: Store, options: HpoOptions, work: Work, computed: set[str]) -> Report:
-    """Compute these cells; with --fresh each once in this run, however often the search comes back to it."""
+    """Compute these cells; with --fresh each once in this run, however often the search comes back to it.
+
+    Data that are not there are nobody's failure: they end the search.
+    """
     again = options.fresh and not computed.issuperset(cell.key for cell in cells)
     report = run_cells(cells, store, work, jobs=options.jobs, fresh=again, dask=options.dask)
     computed.update(cell.key for cell in cells)
+    for reason in report.reasons("no data"):
+        raise DataError(reason)
     return report
 
 
@@ -224,14 +230,8 @@ def _rows(search: Search, trials: Sequence[FrozenTrial], store: Store, compute: 
 
     The registry's values are measured where trials were, too: graphs differ, and what a search promises is a gain.
     """
-    whose = {
-        "method": search.method.name,
-        "variant": search.method.variant,
-        "dataset": search.task.name,
-        "protocol": search.protocol,
-        "space": search.space_name,
-        "outer_fold": search.fold_name,
-    }
+    study = (*search.method.row, search.task.name, search.protocol, search.space_name, search.fold_name)
+    whose = dict(zip(STUDY, study, strict=True))
     for trial in trials:
         about = trial.user_attrs
         yield {
@@ -248,12 +248,13 @@ def _rows(search: Search, trials: Sequence[FrozenTrial], store: Store, compute: 
         }
     won = winner(trials)
     usual = {name: getattr(search.method.build(), name) for name in search.space}
-    again: list[tuple[str, int | None, Values, list[Cell]]] = []
+    again: list[tuple[str, int | None, Values, list[Cell]]] = [
+        ("default", None, usual, search.test_cells({})),
+        ("default, seen", None, usual, search.cells({})),
+    ]
     if won is not None:
         values = values_of(search, won)
-        again.append(("winner", won.number, values, search.test_cells(values)))
-    again.append(("default", None, usual, search.test_cells({})))
-    again.append(("default, seen", None, usual, search.cells({})))
+        again.insert(0, ("winner", won.number, values, search.test_cells(values)))
     for state, number, values, cells in again:
         result, reason = _tested(cells, store, compute)
         measured = {} if result is None else {"value": result.correctness, "ged": result.ged, "folds": result.n_folds}
@@ -267,8 +268,6 @@ def _tested(cells: Sequence[Cell], store: Store, compute: Compute) -> tuple[Scor
     if not cells:
         return None, "the search has seen every graph of this data set"
     report = compute(cells)
-    for reason in report.reasons("no data"):
-        raise DataError(reason)
     reasons = [*report.reasons("failed"), *report.reasons("skipped")]
     return (None, reasons[0]) if reasons else (score(cells, store), "")
 

@@ -51,9 +51,7 @@ def publish(source: Path, out: Path) -> str:
 def render(out: Path) -> None:
     """Every table of a reference, from its ledgers and from what was copied into it; then its manifest."""
     if searches.stored(out):
-        with Artefacts(out, "hpo") as files:
-            searches.render(files)
-        Hpo().write_pages(out)
+        Hpo().render(out)
     for kind, options in RENDERED:
         _render(kind(), options, out)
     if (out / "table1.csv").is_file():

@@ -86,12 +86,7 @@ def rows_of(cell: Cell, stored: Stored) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The rows of a traced cell in traces.parquet and in candidates.parquet."""
     assert stored.history is not None
     ledger, trace = stored.ledger.sort_values(["instance", "candidate"]), stored.history.to_pandas()
-    whose = {
-        "cell": of_table1(cell).key,
-        "dataset": cell.task.name,
-        "method": cell.method.name,
-        "variant": cell.method.variant,
-    }
+    whose = {name: stored.whose[name] for name in ("dataset", "method", "variant")} | {"cell": of_table1(cell).key}
     drawn = ledger[["fold", "instance", "n_nodes", "candidate", "found", "edits"]].assign(**whose)
     first = ledger[ledger["candidate"] == 0][["fold", "instance", "n_nodes", "calls", "found"]].assign(**whose)
     return first.merge(trace, on="instance"), drawn
@@ -104,13 +99,12 @@ def of_table1(cell: Cell) -> Cell:
 
 def check(cell: Cell, drawn: pd.DataFrame, stores: Sequence[Store]) -> None:
     """Candidate 0 has to be what Table 1 has stored for this cell, where it has; an error if they differ."""
-    table1 = of_table1(cell)
-    store = next((store for store in stores if store.read(table1) is not None), None)
-    stored = None if store is None else store.read(table1)
+    found = ((store, store.read(of_table1(cell))) for store in stores)
+    store, stored = next(((store, one) for store, one in found if one is not None), (None, None))
     if store is None or stored is None:
         return
-    edits = {int(row.instance): sorted(map(int, row.edits)) for row in stored.ledger.itertuples()}
-    own = {int(row.instance): sorted(map(int, row.edits)) for row in drawn[drawn["candidate"] == 0].itertuples()}
+    first = (drawn[drawn["candidate"] == 0], stored.ledger)
+    own, edits = ({row.instance: sorted(row.edits) for row in rows.itertuples()} for rows in first)
     differing = sum(own.get(instance) != pairs for instance, pairs in edits.items())
     if differing or own.keys() != edits.keys():
         raise RSGGError(

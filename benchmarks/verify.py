@@ -27,7 +27,7 @@ from benchmarks.registry.tasks import TRAINING, TaskEntry
 from benchmarks.results import artefacts
 from benchmarks.results.cell import FOLDS, Cell
 from benchmarks.results.files import REFERENCE, shown
-from benchmarks.results.ledger import Damaged, Store, Stored, fingerprint
+from benchmarks.results.ledger import Store, Stored, fingerprint
 from benchmarks.running.run_cell import loaded, run_cell
 from rsgg.errors import DataError, RSGGError
 from rsgg.seeds import numpy_rng
@@ -81,11 +81,11 @@ def verify(
 def _check_cells(folder: Path, findings: Findings) -> list[Stored]:
     whole, damaged = [], 0
     for path, _, stored in Store(folder).everything():
-        if isinstance(stored, Damaged):
+        if isinstance(stored, Stored):
+            whole.append(stored)
+        else:
             damaged += 1
             findings.say(f"{shown(path)} {stored}.", wrong=True)
-        else:
-            whole.append(stored)
     if not whole and not damaged:
         findings.say(f"{shown(folder)} holds no cells.")
     elif not damaged:
@@ -120,15 +120,11 @@ def _check_tables(folder: Path, findings: Findings) -> None:
         render(again)
         names = sorted(path.relative_to(again).as_posix() for path in again.rglob("*") if path.is_file())
         names = [name for name in names if name.endswith((".csv", ".md", ".tex"))]
-        differing = [name for name in names if not _alike(folder / name, again / name)]
+        differing = [name for name in names if artefacts.sha256_of(folder / name) != artefacts.sha256_of(again / name)]
     for name in differing:
         findings.say(f"{shown(folder / name)} does not follow from the ledgers; publish it again.", wrong=True)
     if not differing:
         findings.say(f"{shown(folder)}: {len(names)} tables follow from the ledgers.")
-
-
-def _alike(path: Path, again: Path) -> bool:
-    return path.is_file() and path.read_bytes() == again.read_bytes()
 
 
 # -- Cells again -----------------------------------------------------------------------------------------
@@ -165,7 +161,7 @@ def _compute_again(sample: Sequence[Stored], name: str, data_dir: Path | None, f
     equal = 0
     for stored in sample:
         try:
-            cell = cell_of(stored.metadata["definition"])
+            cell = cell_of(stored.definition)
         except DataError as error:
             findings.say(f"{name}: not computed again: {error}")
             continue
@@ -187,7 +183,7 @@ def _compute_again(sample: Sequence[Stored], name: str, data_dir: Path | None, f
 def _check_metrics(sample: Sequence[Stored], name: str, data_dir: Path | None, findings: Findings) -> None:
     rows, unchecked, wrong, without_data = 0, 0, False, dict[str, str]()
     for stored, problem in _problems(sample, data_dir, without_data):
-        definition, ledger = stored.metadata["definition"], stored.ledger
+        definition, ledger = stored.definition, stored.ledger
         rows += len(ledger)
         unchecked += int((~ledger["simple"]).sum())
         for column, count in disagreements(ledger, problem, definition).items():
@@ -206,7 +202,7 @@ def _problems(
 ) -> Iterator[tuple[Stored, Problem]]:
     """The cells that have rows, with their graphs and oracle; why some have none goes into `without_data`."""
     for stored in (stored for stored in sample if not stored.skipped):
-        task = stored.metadata["definition"]["task"]
+        task = stored.definition["task"]
         try:
             problem = loaded(task_of(task), data_dir, None)
         except DataError as error:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,7 +34,7 @@ from benchmarks.results.ledger import Store
 from benchmarks.running.run_cell import Report
 from benchmarks.searching.journal import journal, looked_at
 from benchmarks.searching.space import Search, Values, distribution, exactly
-from rsgg.errors import DataError, UsageError
+from rsgg.errors import UsageError
 from rsgg.metrics import correctness
 
 STARTUP = 5  # trials that are completed before any is pruned
@@ -230,7 +230,7 @@ def _first_line(error: BaseException) -> str:
 
 # -- One trial -------------------------------------------------------------------------------------------
 
-Compute = Callable[[Sequence[Cell]], Report]
+Compute = Callable[[Sequence[Cell]], Report]  # raises DataError where data are missing: nobody's failure
 
 
 def ask(search: Search, trial: Trial) -> Values:
@@ -310,9 +310,7 @@ def run_trial(search: Search, trial: Trial, store: Store, compute: Compute, at_o
 
 
 def _reasons(cells: Sequence[Cell], report: Report, store: Store) -> dict[str, str]:
-    """Why cells have no result. Data that are not there are nobody's failure: they end the search."""
-    for reason in report.reasons("no data"):
-        raise DataError(reason)
+    """Why cells have no result."""
     stored = {cell.key: store.read(cell) for cell in cells}
     skipped = {key: one.skipped for key, one in stored.items() if one is not None and one.skipped}
     return {**skipped, **{outcome.cell.key: outcome.reason for outcome in report.of("failed", "skipped")}}
@@ -329,17 +327,13 @@ def _judged(trial: Trial, so_far: Score | None, done: int) -> bool:
 
 
 def _told(trial: Trial, total: Score | None, reason: str, pruned: bool) -> FrozenTrial:
-    about: Mapping[str, Any] = {"reason": reason}
+    trial.set_user_attr("reason", reason)
     if total is not None:
-        about = {"reason": reason, "ged": total.ged, "seconds": total.seconds, "folds": total.n_folds}
-    for name, value in about.items():
-        trial.set_user_attr(name, value)
-    if reason:
-        return trial.study.tell(trial, state=TrialState.FAIL, skip_if_finished=True)
-    if pruned:
-        return trial.study.tell(trial, state=TrialState.PRUNED, skip_if_finished=True)
-    assert total is not None
-    return trial.study.tell(trial, total.correctness, skip_if_finished=True)
+        for name, value in {"ged": total.ged, "seconds": total.seconds, "folds": total.n_folds}.items():
+            trial.set_user_attr(name, value)
+    state = TrialState.FAIL if reason else TrialState.PRUNED if pruned else TrialState.COMPLETE
+    score = total.correctness if total is not None and state == TrialState.COMPLETE else None
+    return trial.study.tell(trial, score, state, skip_if_finished=True)
 
 
 def winner(trials: Sequence[FrozenTrial]) -> FrozenTrial | None:

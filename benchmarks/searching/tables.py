@@ -3,8 +3,9 @@
     hpo_<method>.csv       the data: a row per trial, and the winner and the registry's values on unseen graphs
     hyperparameters.csv    every searched hyper-parameter: its space, the paper's best value, ours, importance
     hpo_summary.csv        a row per study: what the search promised and what the winner then did on unseen graphs
+    tuning.csv             a row per method and data set: what was tried by hand and searched, and on which graphs
 
-The last two are computed from the first alone (`render`), so they can be made again from what is committed.
+The last three are computed from the first alone (`render`), so they can be made again from what is committed.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from benchmarks.registry.methods import Method
 from benchmarks.results.artefacts import Artefacts
 from benchmarks.results.files import read_csv
 from benchmarks.results.paper import of_paper
-from benchmarks.results.searches import NOT_SEARCHED, STUDY, best
+from benchmarks.results.searches import NOT_SEARCHED, STUDY, best, tuning
 from benchmarks.searching.space import distribution, exactly
 from rsgg.explainer import Choice, Interval
 
@@ -66,13 +67,14 @@ def _text(value: Any) -> str:
 
 
 def render(files: Artefacts) -> None:
-    """Write hyperparameters.csv and hpo_summary.csv from the hpo_<method>.csv of the folder."""
+    """Write hyperparameters.csv, hpo_summary.csv and tuning.csv from the hpo_<method>.csv of the folder."""
     paths = stored(files.folder)
     trials = pd.concat(map(read, paths), ignore_index=True).fillna("") if paths else pd.DataFrame(columns=STUDY)
     summary = pd.DataFrame([_summary(key, study) for key, study in _grouped(trials, STUDY)])
     chosen = pd.DataFrame([row for key, group in _grouped(trials, HEAD) for row in _hyperparameters(key, group)])
     files.text("hpo_summary.csv", summary.to_csv(index=False))
     files.text("hyperparameters.csv", chosen.to_csv(index=False))
+    files.text("tuning.csv", tuning(trials).to_csv(index=False))
 
 
 HEAD = ["method", "variant", "dataset", "space"]
