@@ -119,7 +119,10 @@ TARGETS = (
         ),
     ),
     Target("rsgg/minimise.py", ("tests/rsgg/test_minimise.py",)),
-    Target("baselines/cf2.py", ("tests/baselines/test_cf2.py", "tests/baselines/test_declared.py")),
+    Target(
+        "baselines/cf2.py",
+        ("tests/baselines/test_cf2_by_hand.py", "tests/baselines/test_cf2.py", "tests/baselines/test_declared.py"),
+    ),
     Target(
         "baselines/clear.py",
         ("tests/baselines/test_clear_by_hand.py", "tests/baselines/test_clear.py", "tests/baselines/test_declared.py"),
