@@ -89,6 +89,7 @@ ALGORITHM_1 = (
 TARGETS = (
     Target("rsgg/metrics.py", ("tests/rsgg/test_metrics.py", "tests/benchmarks/registry/test_metrics.py")),
     Target("rsgg/statistics.py", ("tests/rsgg/test_statistics.py", "tests/rsgg/test_statistics_formulas.py")),
+    Target("rsgg/trends.py", ("tests/rsgg/test_trends_formulas.py", "tests/rsgg/test_trends.py")),
     Target(
         "benchmarks/judging/verdicts.py",
         ("tests/benchmarks/judging/test_verdicts.py", "tests/benchmarks/judging/test_verdict_edges.py"),
