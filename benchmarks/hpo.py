@@ -50,7 +50,7 @@ class Hpo(Experiment):
 
     name = "hpo"
     shows = ("hpo_summary",)
-    pages = ("hyperparameters.md",)
+    pages = ("hyperparameters.md", "tuning.md")
 
     def plan(self, options: Any) -> list[Cell]:
         return [cell for search in searches_for(options) for cell in search.cells({})]

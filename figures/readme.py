@@ -15,7 +15,7 @@ from benchmarks.registry import ablations as grids
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.metrics import METRICS
 from benchmarks.registry.rules import IN_PART
-from benchmarks.results.files import REFERENCE, ROOT, write_text
+from benchmarks.results.files import REFERENCE, ROOT, shown, write_text
 from benchmarks.results.reader import Results
 from figures.tables import training as of_training
 from figures.tables.numbers import PREDICTION, cells, row_label, stored
@@ -202,7 +202,8 @@ def searches(results: Results) -> str:
         winner = f"{line.winner_correctness:.3f} ({line.winner_ged:.1f})"
         default = f"{line.default_correctness:.3f} ({line.default_ged:.1f})"
         rows.append(cells(f"{whose}, {line.protocol}", line.trials, *seen, winner, default))
-    return _pipes(headings, rows)
+    link = f"Tuning effort of each row: [tuning.md]({shown(REFERENCE)}/tuning.md)." if results.path("tuning") else ""
+    return f"{_pipes(headings, rows)}\n\n{link}".strip()
 
 
 # -- Training ----------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.methods import OWN
+from benchmarks.registry.rules import ROW_MARKS
 from benchmarks.results.files import REFERENCE
 from benchmarks.results.reader import Results
 from docs import import_graph
@@ -220,7 +221,8 @@ def test_labels_are_unique() -> None:
 def first_cells(markdown: str) -> set[str]:
     """What stands at the left of the lines of all tables, without marks."""
     lines = [line for line in markdown.splitlines() if line.startswith("| ") and not line.startswith("| :")]
-    return {re.sub(r"[*_]{1,2}(.+?)[*_]{1,2}", r"\1", line.split("|")[1].strip()) for line in lines}
+    names = (re.sub(r"[*_]{1,2}(.+?)[*_]{1,2}", r"\1", line.split("|")[1].strip()) for line in lines)
+    return {name.rstrip("".join(ROW_MARKS)).strip() for name in names}
 
 
 def test_table1_calls_rows_as_the_registry_does() -> None:

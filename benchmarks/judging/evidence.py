@@ -81,7 +81,7 @@ class Evidence:
         return table
 
     def curve(self, vary: str, method: str, variant: str, metric: str) -> pd.DataFrame:
-        """Columns mean, se and folds over the values of an ablation, of which both ends and four in all must be there."""
+        """Columns mean, se and folds over the values of an ablation; both ends and four values in all must be there."""
         command = f"./reproduce.sh ablation --vary {vary}"
         table = self.stored(f"ablation_{vary}.csv", command)
         of_row = (table["method"] == method) & (table["variant"] == variant) & (table["metric"] == metric)

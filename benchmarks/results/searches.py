@@ -1,12 +1,17 @@
-"""Stored searches for hyper-parameters: what tells studies apart, which trial won, what we did not search.
+"""Stored searches for hyper-parameters: what tells studies apart, which trial won, what we did not search, what effort
+went into each row.
 
 `hpo_<method>.csv` has a row per trial, and rows for the winner and the registry's values on unseen graphs.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
 
+from benchmarks import registry
+from benchmarks.results.files import read_csv
 from benchmarks.results.paper import of_paper
 
 STUDY = ["method", "variant", "dataset", "protocol", "space", "outer_fold"]  # what tells studies apart
@@ -25,3 +30,27 @@ def best(study: pd.DataFrame) -> pd.Series | None:
         return None
     order = pd.DataFrame({name: complete[name].astype(float) for name in ("value", "ged", "number")})
     return complete.loc[order.sort_values(["value", "ged", "number"], ascending=[False, True, True]).index[0]]
+
+
+BY_HAND = Path(registry.__file__).with_name("tuning.csv")
+TRIED = ("complete", "pruned", "failed")  # states of trials
+
+
+def tuning(trials: pd.DataFrame) -> pd.DataFrame:
+    """The effort that went into each row: what was tried by hand (`BY_HAND`), and what was searched.
+
+    `trials` are the rows of all hpo_<method>.csv, as text. Added are, of each row and data set, the trials of either
+    protocol, the folds that they looked at, and the CPU hours that they took.
+    """
+    table = read_csv(BY_HAND, dtype=str, keep_default_na=False)
+    tried = trials[trials["state"].isin(TRIED)] if len(trials) else trials.reindex(columns=[*STUDY, "seconds"])
+    added = []
+    for row in table[["method", "variant", "dataset"]].itertuples(index=False, name=None):
+        own = tried[(tried[["method", "variant", "dataset"]] == row).all(axis=1)]
+        by = {name: own[own["protocol"] == name] for name in ("nested", "paper")}
+        folds = {"nested": "training graphs of fold", "paper": "test folds"}
+        seen = [f"{folds[name]} {', '.join(dict.fromkeys(of['outer_fold']))}" for name, of in by.items() if len(of)]
+        hours = pd.to_numeric(own["seconds"]).sum() / 3600
+        added.append({"nested_trials": len(by["nested"]), "paper_trials": len(by["paper"]),
+                      "searched_on": "; ".join(seen), "hours": f"{hours:.2f}" if len(own) else ""})  # fmt: skip
+    return table.join(pd.DataFrame(added))

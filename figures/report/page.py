@@ -93,6 +93,7 @@ def build(results: Results) -> str:
         findings=_statements(results, "findings", FINDING),
         claims=_statements(results, "claims", CLAIM),
         searched=tables.sheets("hyperparameters", results, everything=True),
+        tuning=tables.sheets("tuning", results, everything=True),
         settings=[settings(list(stored))],
         manifest=[_manifest(results)],
         data={name: explorer.embedded(explorer.pack(found)) for name, found in stored.items() if found},

@@ -40,6 +40,7 @@ BUILDERS: dict[str, Callable[..., list[Sheet]]] = {  # the other tables are show
     "claims": statements.claims,
     "datasets": measurements.datasets,
     "hyperparameters": searches.hyperparameters,
+    "tuning": searches.tuning,
     "runtime": measurements.runtime,
     "runtime_growth": measurements.runtime_growth,
     "convergence": measurements.convergence,
@@ -52,7 +53,7 @@ FILES = {"convergence": "convergence_checks"}  # what a table is made from, wher
 COMMANDS = {  # that compute a table, by how its name begins, where they are not called like it
     "verdicts": "table1", "findings": "table1", "comparisons": "table1", "training": "table1",
     "convergence_checks": "convergence", "runtime_growth": "runtime", "hyperparameters": "hpo", "hpo_": "hpo",
-    "speed_batching": "speed", "ablation_": "ablation",
+    "tuning": "hpo", "speed_batching": "speed", "ablation_": "ablation",
 }  # fmt: skip
 
 

@@ -62,7 +62,7 @@ LAYOUTS = {  # by how the name of a table begins
         "Paired comparisons",
         "Wilcoxon's signed-rank test on the same graphs, clustered by fold, with Holm's correction within a question. "
         "Ten folds can show no p below .002, so that no difference of a question with many rows is sure after it: "
-        "there read the interval.",
+        "there read the interval. Rows were not tuned alike: show tuning.",
         by=("dataset", "question", "metric"), names=2, headings={"n": "n", "p": "p", "p_holm": "p (Holm)"},
         first=("method", "against_method", "difference", "p_holm"),
         rounded=("mean", "against_mean", "difference", "ci_low", "ci_high", "p_holm", "rank_biserial", "dominance"),

@@ -429,7 +429,7 @@ def test_the_tables_follow_from_the_trials_alone(tmp_path: Path, undisturbed: Pa
     with Artefacts(tmp_path, "hpo") as files:
         hpo_tables.render(files)
     hpo.Hpo().write_pages(tmp_path)
-    names = {"hpo_summary.csv", "hyperparameters.csv", "hyperparameters.md"}
+    names = {"hpo_summary.csv", "hyperparameters.csv", "hyperparameters.md", "tuning.csv", "tuning.md"}
     for name in names:
         assert (tmp_path / name).read_bytes() == (undisturbed / name).read_bytes()
     assert set(read_manifest(undisturbed)["files"]) == {*names, "hpo_tuned.csv"}

@@ -222,6 +222,17 @@ def test_what_is_seen_first_of_comparisons_has_its_p_and_everything_all_columns(
     assert not any("rsgg-ce" in group.heading for group in every.groups), "questions have public names"
 
 
+def test_tuning_names_rows_and_says_that_effort_differs(tmp_path: Path) -> None:
+    line = {"method": "cf2", "variant": "faithful", "dataset": "asd", "settings_tried": "8", "data_seen": "fold 0",
+            "note": "so", "nested_trials": 30, "paper_trials": 0, "searched_on": "fold 1", "hours": "0.50"}  # fmt: skip
+    results = stored(tmp_path, "tuning", [line])
+    (sheet,) = tables.sheets("tuning", results, everything=True)
+    assert [cell.text for cell in sheet.rows[0]] == ["CF² ∇", "ASD", "8", "fold 0", "30", "0", "fold 1", "0.50", "so"]
+    assert "Rows were not tuned alike" in tables.markdown("tuning", results)
+    assert len(tables.sheets("tuning", results)[0].headings) == 7
+    assert "./reproduce.sh hpo computes it" in tables.markdown("tuning", Results((tmp_path / "nowhere",)))
+
+
 def test_how_training_ended_is_shown_fit_by_fit(tmp_path: Path) -> None:
     line = {"dataset": "asd", "method": "rsgg-ce", "variant": "faithful", "seed": 0, "fold": 0, "class": 1, "epochs": 5,
             "discriminator_loss": 0.5, "generator_loss": 0.7, "flip_rate": 1.0, "edits": 2.0, "diversity": 1.0,
