@@ -19,7 +19,7 @@ from rsgg.data import ASD, TreeCycles
 from rsgg.errors import NotFittedError, UsageError
 from rsgg.explainer import Candidate, Capabilities, Explainer, hyper
 from rsgg.graph import Graph, GraphBatch
-from rsgg.minimise import Minimised, minimise, random_order
+from rsgg.minimise import Minimised, _is_simple, minimise, random_order
 from rsgg.oracles import ASDOracle, CountingOracle, Oracle, TreeCyclesOracle
 from rsgg.saving import write_archive
 from tests.graphs import gnp_graphs, has_cycle, needs_asd, tree, unicyclic
@@ -190,6 +190,15 @@ def test_what_was_never_asked_about_is_asked_about_first() -> None:
     assert "Unasked returned does not change the class" in results[4].reason and results[4].calls == 2
     poor = Minimised(base=Unasked()).explain(graphs, CountingOracle(TreeCyclesOracle(), 1), k=2)
     assert not any(r.found for r in poor) and "budget" in poor[0].reason
+
+
+@pytest.mark.parametrize(("entry", "value", "simple"), [((0, 1), 1, True), ((0, 1), 2, False), ((2, 2), 1, False)])
+def test_one_loop_or_one_double_edge_makes_a_graph_that_is_not_simple(
+    entry: tuple[int, int], value: int, simple: bool
+) -> None:
+    adjacency = torch.tensor([[0, 0, 1], [0, 0, 0], [1, 0, 0]], dtype=torch.uint8)
+    adjacency[entry] = adjacency[entry[::-1]] = value
+    assert _is_simple(adjacency) == simple
 
 
 def test_multiplicities_are_only_trusted_as_the_simple_graph() -> None:
