@@ -21,7 +21,7 @@ from figures import figure, style
 from figures.figure import Drawn
 
 COLOURS = (style.BLUE, style.ORANGE)  # of class 0 and class 1
-VARIANTS = ("released", "faithful", "beyond", "control", "search")  # from top to bottom; a user's own come last
+VARIANTS = ("released", "literal", "faithful", "beyond", "control", "search")  # top to bottom; a user's own come last
 ONE_WAY = 0.9  # a difference between the classes that is called a collapse in the caption
 CAPTION = (
     "Correctness per class that the oracle predicts for the input (dots with 95 % intervals, joined by a line), over "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLoca
 
 from benchmarks.registry import methods
 from benchmarks.registry.methods import BLUE, GREY, ORANGE, RED, SKY, Method, Row
+from benchmarks.registry.rules import WHITE_BOX
 from benchmarks.results.files import write_whole
 
 __all__ = ["ADDED", "BLUE", "COLUMN", "GREY", "ORANGE", "PAGE", "RED", "REMOVED", "SKY"]
@@ -51,8 +53,10 @@ def use() -> None:
 
 
 def look(row: Row) -> Method:
-    """How a row is called and drawn: as the registry declares it, in grey where it is not in there."""
-    return methods.rows().get(row) or Method(*row, "", methods.label(*row))
+    """How a row is called and drawn: as the registry declares it, marked if it uses the oracle's gradient; in grey
+    where it is not in there."""
+    known = methods.rows().get(row) or Method(*row, "", methods.label(*row))
+    return replace(known, label=f"{known.label} {WHITE_BOX}") if known.white_box else known
 
 
 def curve(row: Row) -> dict[str, Any]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rsgg.metrics import evaluate
     from rsgg.minimise import Minimised
     from rsgg.oracles import ASDOracle, CountingOracle, Oracle, PyGOracle, TreeCyclesOracle
-    from rsgg.rsgg_ce import RSGGCE, ReleasedRSGGCE
+    from rsgg.rsgg_ce import RSGGCE, LiteralRSGGCE, ReleasedRSGGCE
     from rsgg.rsgg_ce.partial_order import ExistingThenMissing, Group, PartialOrder, Within
     from rsgg.task import Problem, Task
 
@@ -47,6 +47,7 @@ __all__ = [
     "GraphBatch",
     "Group",
     "Interval",
+    "LiteralRSGGCE",
     "Minimised",
     "Oracle",
     "PartialOrder",
@@ -74,7 +75,7 @@ _MODULES = {
     "rsgg.metrics": ("evaluate",),
     "rsgg.minimise": ("Minimised",),
     "rsgg.oracles": ("ASDOracle", "CountingOracle", "Oracle", "PyGOracle", "TreeCyclesOracle"),
-    "rsgg.rsgg_ce": ("RSGGCE", "ReleasedRSGGCE"),
+    "rsgg.rsgg_ce": ("RSGGCE", "LiteralRSGGCE", "ReleasedRSGGCE"),
     "rsgg.rsgg_ce.partial_order": ("ExistingThenMissing", "Group", "PartialOrder", "Within"),
     "rsgg.task": ("Problem", "Task"),
 }

@@ -63,8 +63,8 @@ def test_ablation_draws_the_stored_means_and_says_what_is_missing(tmp_path: Path
     assert points(panel(one.figure, "a"), "RSGG-CE, by score function") == [(3, 4.5), (28, 2.5)]
     assert points(panel(one.figure, "b"), "RSGG-CE, as released") == [(3, 0.8), (28, 0.9)]
     assert points(panel(one.figure, "d"), ablation.PREDICTED) == [(3, 0.85), (28, 0.85)]
-    assert "CF²" not in panel(one.figure, "a").get_legend_handles_labels()[1]
-    absent = next(gap for gap in one.missing if gap.startswith("CF² / CF², as released / "))
+    assert "CF² ∇" not in panel(one.figure, "a").get_legend_handles_labels()[1]
+    absent = next(gap for gap in one.missing if gap.startswith("CF² ∇ / CF², as released / "))
     assert absent.endswith(" at 3, 5, 8, 10, 12, 15, 18, 20, 23, 25, 28")
     assert "folds: fewer than ten at 2 of 88 points" in one.missing
     assert (

@@ -25,7 +25,7 @@ from rsgg.explainer import Candidate, Capabilities, Choice, Counterfactual, Expl
 from rsgg.graph import Graph, GraphBatch
 from rsgg.minimise import Minimised, with_edits
 from rsgg.oracles import ASDOracle, CountingOracle, Oracle
-from rsgg.rsgg_ce import RSGGCE, ReleasedRSGGCE
+from rsgg.rsgg_ce import RSGGCE, LiteralRSGGCE, ReleasedRSGGCE
 from rsgg.seeds import torch_rng
 from rsgg.task import Problem, Task
 from tests.graphs import needs_asd
@@ -51,6 +51,7 @@ EXPLAINERS |= {
     "RSGGCE untrained": lambda: replace(RSGGCE.tiny(), generator="untrained"),
     "RSGGCE uniform": lambda: replace(RSGGCE.tiny(), generator="uniform"),
     "RSGGCE multinomial": lambda: replace(RSGGCE.tiny(), generator="untrained", sampler="multinomial"),
+    "LiteralRSGGCE": lambda: LiteralRSGGCE,
     "ReleasedRSGGCE": lambda: ReleasedRSGGCE,
     "ReleasedRSGGCE untrained": lambda: replace(ReleasedRSGGCE.tiny(), generator="untrained"),
     "ReleasedRSGGCE uniform": lambda: replace(ReleasedRSGGCE.tiny(), generator="uniform"),

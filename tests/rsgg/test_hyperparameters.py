@@ -23,14 +23,15 @@ from rsgg.explainer import BUDGET_USED_UP, TIME_USED_UP, Candidate, Capabilities
 from rsgg.graph import GraphBatch
 from rsgg.minimise import Minimised
 from rsgg.oracles import CountingOracle, PyGOracle, TreeCyclesOracle
-from rsgg.rsgg_ce import RSGGCE, ReleasedRSGGCE
+from rsgg.rsgg_ce import RSGGCE, LiteralRSGGCE, ReleasedRSGGCE
 from rsgg.rsgg_ce.partial_order import ExistingThenMissing, Group, Within
 from tests.graphs import tree, unicyclic
 
 BUILT_IN = [
-    RSGGCE, ReleasedRSGGCE, cf2.CF2, clear.CLEAR, gcountergan.GCounteRGAN, meg.MEG, search.OBS, search.DDBS, search.DCE,
-    search.IRand, controls.Empty, controls.RandomEdits, controls.TwoSidedMinimised, released_cf2.ReleasedCF2,
-    released_clear.ReleasedCLEAR, released_gcountergan.ReleasedGCounteRGAN, released_meg.ReleasedMEG,
+    RSGGCE, LiteralRSGGCE, ReleasedRSGGCE, cf2.CF2, clear.CLEAR, gcountergan.GCounteRGAN, meg.MEG, search.OBS,
+    search.DDBS, search.DCE, search.IRand, controls.Empty, controls.RandomEdits, controls.TwoSidedMinimised,
+    released_cf2.ReleasedCF2, released_clear.ReleasedCLEAR, released_gcountergan.ReleasedGCounteRGAN,
+    released_meg.ReleasedMEG,
 ]  # fmt: skip
 
 

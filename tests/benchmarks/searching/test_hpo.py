@@ -51,6 +51,7 @@ from rsgg.data import TreeCycles
 from rsgg.errors import DataError, FitError, UsageError
 from rsgg.explainer import Choice, Explainer, Interval
 from rsgg.rsgg_ce.explainer import RSGGCE
+from rsgg.rsgg_ce.literal import LiteralRSGGCE
 from rsgg.rsgg_ce.released import ReleasedRSGGCE
 from rsgg.seeds import seed_for
 from tests.benchmarks.searching.tuned import DATA, PAPER, ROWS, SEARCH, TASKS, TUNED, Tuned, options, search_for
@@ -130,7 +131,7 @@ APPENDIX: dict[type[Explainer], dict[str, tuple[Any, Any]]] = {  # as the tables
     },
 }
 APPENDIX[ReleasedGCounteRGAN] = APPENDIX[GCounteRGAN]
-APPENDIX[ReleasedRSGGCE] = APPENDIX[RSGGCE]
+APPENDIX[ReleasedRSGGCE] = APPENDIX[LiteralRSGGCE] = APPENDIX[RSGGCE]
 APPENDIX[ReleasedCLEAR] = {**APPENDIX[CLEAR], "batch_ratio": (RATIOS, 0.15)}
 APPENDIX[ReleasedCF2] = {"lr": (RATES, 1e-2), "epochs": ((50, 100, 200, 250, 500), 500), "batch_ratio": (RATIOS, 0.2)}
 
