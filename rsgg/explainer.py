@@ -184,10 +184,15 @@ TIME_USED_UP = "the time limit was used up"  # what it becomes where the clock, 
 
 @dataclass(frozen=True)
 class Candidate:
-    """What `_explain` hands to the facade for one owner: an adjacency matrix, or the reason why there is none."""
+    """What `_explain` hands to the facade for one owner: an adjacency matrix, or the reason why there is none.
+
+    `irreducible`: the method has shown of every edit that it is needed, which took `certificate_calls` questions.
+    """
 
     adjacency: Tensor | None
     reason: str = ""
+    irreducible: bool = False
+    certificate_calls: int = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -94,7 +94,97 @@ ALGORITHM_2 = ExistingThenMissing()
 
 
 @dataclass(kw_only=True)
-class RSGGCE(Explainer):
+class EdgeScorer(Explainer):
+    """A method with a generator 𝔾 per class, whose A_g says of every node pair how likely it is to be an edge.
+
+    How the generators are trained, and what is made of their scores, is up to subclasses. `identities` and the widths
+    are those of `rsgg.rsgg_ce.training.Generator`.
+    """
+
+    identities: bool = hyper(False, "node identities", doc="an embedding per node; gives up permutation invariance")
+    hidden: int = hyper(32, "width", at_least=1)
+    latent: int = hyper(16, "dim Z", at_least=1)
+    layers: int = hyper(3, "layers", at_least=0)
+    removals: float = hyper(1.0, "removals", above=0, doc="that an untrained generator makes per graph")
+    additions: float = hyper(2.0, "additions", above=0, doc="that an untrained generator makes per graph")
+    device: str = device_field()
+
+    encoding: ClassVar[str] = "structural"
+
+    def _learn_scales(self, graphs: GraphBatch) -> Tensor:
+        """Remember mean, deviation and size of the training graphs' features; returns the features, standardised."""
+        raw = self._raw_features(graphs)[graphs.node_mask]
+        self.mean_, self.std_ = raw.mean(0), raw.std(0).clamp(min=1e-6)
+        self.n_nodes_ = graphs.n_nodes
+        return self._features(graphs)
+
+    def _raw_features(self, graphs: GraphBatch) -> Tensor:
+        """What the encoder reads: structure, computed from A, beside the node features X where there are any."""
+        structure = graphs.encoding("structural").float()
+        return structure if graphs.features is None else torch.cat((structure, graphs.features), 2)
+
+    def _features(self, graphs: GraphBatch) -> Tensor:
+        """Standardised with the training graphs' mean and deviation; zero on padding."""
+        standardised = (self._raw_features(graphs) - self.mean_) / self.std_
+        return standardised * graphs.node_mask[..., None]
+
+    # -- inference -------------------------------------------------------------------------------------
+
+    @torch.no_grad()
+    def edge_probabilities(self, graphs: GraphBatch, classes: Tensor) -> Tensor:
+        """A_g of each graph, from the generator of its class, [B, N, N]."""
+        return self._of_generators(graphs, classes, self._probabilities)
+
+    @torch.no_grad()
+    def edit_scores(self, graphs: GraphBatch, classes: Tensor) -> Tensor:
+        """How much each pair asks to be edited, [B, N, N]: A_g of missing pairs and 1 - A_g of edges, by rank.
+
+        The residual before it is squashed, negative for edges: the same order without ties by saturation. Scores of
+        edges and of missing pairs are on scales of their own.
+        """
+        residual = self._of_generators(graphs, classes, lambda generator, x, a: generator.residual(x, a))
+        return torch.where(graphs.adjacency > 0, -residual, residual)
+
+    def _of_generators(
+        self, graphs: GraphBatch, classes: Tensor, read: Callable[[Generator, Tensor, Tensor], Tensor]
+    ) -> Tensor:
+        if self.identities and graphs.n_nodes != self.n_nodes_:
+            raise GraphError(
+                f"Node identities were learnt for {self.n_nodes_} nodes and these graphs have {graphs.n_nodes}; "
+                "fit again with graphs like these, or with identities=False."
+            )
+        adjacency, features = graphs.adjacency.float(), self._features(graphs)
+        values = torch.empty_like(adjacency)
+        for c, generator in enumerate(self.generators_):
+            own = classes == c
+            if own.any():
+                values[own] = read(generator, features[own], adjacency[own])
+        return values
+
+    def _probabilities(self, generator: Generator, features: Tensor, adjacency: Tensor) -> Tensor:
+        return torch.sigmoid(generator(features, adjacency))
+
+    # -- saving ----------------------------------------------------------------------------------------
+
+    def _state(self) -> dict[str, Tensor]:
+        state = {"mean": self.mean_, "std": self.std_, "n_nodes": torch.tensor(self.n_nodes_)}
+        for c, generator in enumerate(self.generators_):
+            state |= {f"{c}.{name}": tensor for name, tensor in generator.state_dict().items()}
+        return state
+
+    def _restore(self, state: dict[str, Tensor]) -> None:
+        self.mean_, self.std_, self.n_nodes_ = state["mean"], state["std"], int(state["n_nodes"])
+        n_classes = 1 + max(int(name.split(".")[0]) for name in state if name[0].isdigit())
+        self.generators_ = []
+        for c in range(n_classes):
+            generator = empty_generator(len(self.mean_), self.n_nodes_, 1.0, 1.0, self).eval()
+            generator.load_state_dict({n.split(".", 1)[1]: t for n, t in state.items() if n.startswith(f"{c}.")})
+            self.generators_.append(generator)
+        self.history_: list[dict[str, float]] = []
+
+
+@dataclass(kw_only=True)
+class RSGGCE(EdgeScorer):
     """RSGG-CE trained by score function: Eq. 4's idea, with much that is not in the paper (listed at the top).
 
     `LiteralRSGGCE` is the paper to the letter. `minimality` > 0 is the minimality that its Conclusion wishes for.
@@ -116,22 +206,14 @@ class RSGGCE(Explainer):
     reading: str = hyper(
         "text", "Algorithm 1", choices=("text", "letter"), doc="text or letter: when existing edges are checked"
     )
-    identities: bool = hyper(False, "node identities", doc="an embedding per node; gives up permutation invariance")
     samples: int = hyper(8, "S", at_least=2, doc="sampled graphs per training graph and step")
     batch: int = hyper(32, "batch size", at_least=1)
     warmup: int = hyper(100, "warm-up", at_least=0, doc="first steps in which only 𝔻 learns")
-    hidden: int = hyper(32, "width", at_least=1)
-    latent: int = hyper(16, "dim Z", at_least=1)
-    layers: int = hyper(3, "layers", at_least=0)
-    removals: float = hyper(1.0, "removals", above=0, doc="that an untrained generator makes per graph")
-    additions: float = hyper(2.0, "additions", above=0, doc="that an untrained generator makes per graph")
     order: PartialOrder = hyper(
         ALGORITHM_2, "partial_order", check=partial_order_advice, doc="Algorithm 2, or one of your own"
     )
-    device: str = device_field()
 
     capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, learns=True, generative=True)
-    encoding: ClassVar[str] = "structural"
 
     @classmethod
     def tiny(cls) -> RSGGCE:
@@ -140,10 +222,7 @@ class RSGGCE(Explainer):
     # -- training --------------------------------------------------------------------------------------
 
     def _fit(self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, seed: int) -> None:
-        raw = self._raw_features(graphs)[graphs.node_mask]
-        self.mean_, self.std_ = raw.mean(0), raw.std(0).clamp(min=1e-6)
-        self.n_nodes_ = graphs.n_nodes
-        features, settings = self._features(graphs), self._settings()
+        features, settings = self._learn_scales(graphs), self._settings()
         trained = []
         for c in range(oracle.n_classes):
             own = classes == c
@@ -162,37 +241,17 @@ class RSGGCE(Explainer):
     def _settings(self) -> TrainingSettings:
         return TrainingSettings(**{name: getattr(self, name) for name in TrainingSettings.__dataclass_fields__})
 
-    def _raw_features(self, graphs: GraphBatch) -> Tensor:
-        """What the encoder reads: structure, computed from A, beside the node features X where there are any."""
-        structure = graphs.encoding("structural").float()
-        return structure if graphs.features is None else torch.cat((structure, graphs.features), 2)
-
-    def _features(self, graphs: GraphBatch) -> Tensor:
-        """Standardised with the training graphs' mean and deviation; zero on padding."""
-        standardised = (self._raw_features(graphs) - self.mean_) / self.std_
-        return standardised * graphs.node_mask[..., None]
-
     # -- inference -------------------------------------------------------------------------------------
 
-    @torch.no_grad()
-    def edge_probabilities(self, graphs: GraphBatch, classes: Tensor) -> Tensor:
-        """A_g of each graph, from the generator of its class, [B, N, N]."""
-        if self.identities and graphs.n_nodes != self.n_nodes_:
-            raise GraphError(
-                f"Node identities were learnt for {self.n_nodes_} nodes and these graphs have {graphs.n_nodes}; "
-                "fit again with graphs like these, or with identities=False."
-            )
-        adjacency, features = graphs.adjacency.float(), self._features(graphs)
-        probabilities = torch.empty_like(adjacency)
-        for c, generator in enumerate(self.generators_):
-            own = classes == c
-            if own.any():
-                probabilities[own] = self._probabilities(generator, features[own], adjacency[own])
-        return probabilities
-
     def _probabilities(self, generator: Generator, features: Tensor, adjacency: Tensor) -> Tensor:
-        logits = generator.uniform(adjacency) if self.generator == "uniform" else generator(features, adjacency)
-        return torch.sigmoid(logits)
+        if self.generator == "uniform":
+            return torch.sigmoid(generator.uniform(adjacency))
+        return super()._probabilities(generator, features, adjacency)
+
+    def edit_scores(self, graphs: GraphBatch, classes: Tensor) -> Tensor:
+        if self.generator == "uniform":
+            return torch.zeros(graphs.adjacency.shape)
+        return super().edit_scores(graphs, classes)
 
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
@@ -206,24 +265,6 @@ class RSGGCE(Explainer):
             )  # fmt: skip
 
         return in_blocks(graphs, k, sampled)
-
-    # -- saving ----------------------------------------------------------------------------------------
-
-    def _state(self) -> dict[str, Tensor]:
-        state = {"mean": self.mean_, "std": self.std_, "n_nodes": torch.tensor(self.n_nodes_)}
-        for c, generator in enumerate(self.generators_):
-            state |= {f"{c}.{name}": tensor for name, tensor in generator.state_dict().items()}
-        return state
-
-    def _restore(self, state: dict[str, Tensor]) -> None:
-        self.mean_, self.std_, self.n_nodes_ = state["mean"], state["std"], int(state["n_nodes"])
-        n_classes = 1 + max(int(name.split(".")[0]) for name in state if name[0].isdigit())
-        self.generators_ = []
-        for c in range(n_classes):
-            generator = empty_generator(len(self.mean_), self.n_nodes_, 1.0, 1.0, self._settings()).eval()
-            generator.load_state_dict({n.split(".", 1)[1]: t for n, t in state.items() if n.startswith(f"{c}.")})
-            self.generators_.append(generator)
-        self.history_ = []
 
 
 # -- Algorithm 1 -----------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ import copy
 import itertools
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -127,12 +127,16 @@ class Generator(nn.Module):
 
     def forward(self, x: Tensor, adjacency: Tensor) -> Tensor:
         """Logits of A_g, [B, N, N]."""
+        return self._squashed(adjacency, self.residual(x, adjacency))
+
+    def residual(self, x: Tensor, adjacency: Tensor) -> Tensor:
+        """Â, [B, N, N]: with the signs and the bias of existing edges or of missing pairs."""
         z = self.encoder(x, adjacency)
         missing, existing = (
             (z * sign) @ z.transpose(1, 2) / z.shape[2] ** 0.5 + bias
             for sign, bias in zip(self.signs, self.bias, strict=True)
         )
-        return self._squashed(adjacency, torch.where(adjacency > 0, existing, missing))
+        return torch.where(adjacency > 0, existing, missing)
 
     def of_pairs(self, x: Tensor, graphs: EdgeBatch, u: Tensor, v: Tensor, is_edge: Tensor) -> Tensor:
         """The same logits for the pairs u, v [B, P] of each graph only; `is_edge` says which of them are edges."""
@@ -239,7 +243,24 @@ class TrainedClass:
     quality: float = float("-inf")
 
 
-def build_generator(graphs: GraphBatch, n_features: int, settings: TrainingSettings, seed: int) -> Generator:
+class Architecture(Protocol):
+    """The hyper-parameters that concern the networks."""
+
+    @property
+    def hidden(self) -> int: ...
+    @property
+    def latent(self) -> int: ...
+    @property
+    def layers(self) -> int: ...
+    @property
+    def removals(self) -> float: ...
+    @property
+    def additions(self) -> float: ...
+    @property
+    def identities(self) -> bool: ...
+
+
+def build_generator(graphs: GraphBatch, n_features: int, settings: Architecture, seed: int) -> Generator:
     """An untrained generator for graphs like these."""
     edges = graphs.n_edges.double()
     missing = graphs.sizes * (graphs.sizes - 1) / 2 - edges
@@ -248,16 +269,14 @@ def build_generator(graphs: GraphBatch, n_features: int, settings: TrainingSetti
         return empty_generator(n_features, graphs.n_nodes, float(edges.mean()), float(missing.mean()), settings)
 
 
-def empty_generator(
-    n_features: int, n_nodes: int, edges: float, missing: float, settings: TrainingSettings
-) -> Generator:
+def empty_generator(n_features: int, n_nodes: int, edges: float, missing: float, settings: Architecture) -> Generator:
     """A generator for graphs of n_nodes with so many edges and missing pairs on average; its weights are torch's."""
     identities = n_nodes if settings.identities else 0
     encoder = Encoder(n_features, settings.hidden, settings.latent, settings.layers, identities)
     return Generator(encoder, settings.latent, edges, missing, settings.removals, settings.additions)
 
 
-def build_discriminator(graphs: GraphBatch, settings: TrainingSettings, seed: int) -> Discriminator:
+def build_discriminator(graphs: GraphBatch, settings: Architecture, seed: int) -> Discriminator:
     """An untrained discriminator for graphs like these."""
     degree = float(2 * graphs.n_edges.double().mean() / graphs.sizes.double().mean())
     identities = graphs.n_nodes if settings.identities else 0
