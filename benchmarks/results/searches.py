@@ -40,7 +40,7 @@ def tuning(trials: pd.DataFrame) -> pd.DataFrame:
     """The effort that went into each row: what was tried by hand (`BY_HAND`), and what was searched.
 
     `trials` are the rows of all hpo_<method>.csv, as text. Added are, of each row and data set, the trials of either
-    protocol, the folds that they looked at, and the CPU hours that they took.
+    protocol, the folds that they looked at, and the hours that they took.
     """
     table = read_csv(BY_HAND, dtype=str, keep_default_na=False)
     tried = trials[trials["state"].isin(TRIED)] if len(trials) else trials.reindex(columns=[*STUDY, "seconds"])

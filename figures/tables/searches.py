@@ -77,7 +77,7 @@ UNEQUAL = (
 TUNING = {
     "method": "Method", "dataset": "Data set", "settings_tried": "Settings tried by hand", "data_seen": "Data seen",
     "nested_trials": "Trials, nested", "paper_trials": "Trials, paper's protocol", "searched_on": "Searched on",
-    "hours": "CPU hours of search", "note": "Note",
+    "hours": "Hours of search", "note": "Note",
 }  # fmt: skip
 
 
