@@ -62,6 +62,22 @@ def test_defaults_are_those_of_the_description(method: type[Explainer]) -> None:
     assert {f.name for f in fields(method)} - {"device"} == DEFAULTS[method].keys()
 
 
+CAPABLE = {
+    CF2: {"removes", "needs_relaxation"},
+    CLEAR: {"adds", "removes", "learns", "generative", "needs_relaxation", "may_return_invalid"},
+    GCounteRGAN: {"adds", "removes", "learns", "generative", "needs_relaxation", "deterministic"},
+    MEG: {"adds", "removes"},
+}
+
+
+@pytest.mark.parametrize("method", CAPABLE)
+def test_capabilities_are_those_of_the_method(method: type[Explainer]) -> None:
+    """CF² alone tells nodes apart by their place in the graph only: images, decoders and bits know their numbers."""
+    declared = {name for name, value in vars(method.capabilities).items() if value is True}
+    assert declared - {"permutation_invariant"} == CAPABLE[method]
+    assert method.capabilities.permutation_invariant == (method is CF2)
+
+
 @pytest.mark.parametrize(("method", "name"), [(method, name) for method, limits in LIMITS.items() for name in limits])
 def test_limits_let_through_what_makes_sense_and_nothing_beyond(method: type[Explainer], name: str) -> None:
     allowed, refused = LIMITS[method][name]

@@ -311,6 +311,18 @@ def test_gradients_are_clipped_and_the_kept_generator_follows_slowly() -> None:
         assert torch.allclose(kept, 0.98 * old + 0.02 * new, atol=1e-7)
 
 
+def test_rewards_that_hardly_differ_are_not_blown_up() -> None:
+    """The spread that advantages are divided by is at least .001; the baseline is the mean of the *other* samples."""
+    logits = torch.zeros(1, 1, requires_grad=True)
+    every = torch.ones(1, 1)
+    pairs = PairBatch(logits, every, every.bool(), torch.zeros(1), torch.zeros(1))
+    sampled, reward = torch.tensor([1.0, 1, 0]).reshape(3, 1, 1), torch.tensor([[3e-4], [0.0], [0.0]])
+    training()._generator_step(pairs, sampled, reward)
+    advantage = [3e-4 / 1e-3, -1.5e-4 / 1e-3, -1.5e-4 / 1e-3]
+    expected = -sum(a * (outcome - 0.5) for a, outcome in zip(advantage, (1, 1, 0), strict=True)) / 3
+    assert logits.grad is not None and float(logits.grad) == pytest.approx(expected, rel=1e-4)
+
+
 def test_rewards_that_are_all_alike_move_nothing() -> None:
     logits = torch.zeros(2, 3, requires_grad=True)
     every = torch.ones(2, 3)
