@@ -9,7 +9,6 @@ import pytest
 from scipy import stats
 
 from rsgg import statistics
-from rsgg.statistics import Bounds
 
 
 def test_memory_for_resampling_changes_no_interval(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,12 +29,6 @@ def test_two_values_give_a_prediction_interval_with_the_quantile_of_the_table() 
         (2 - half, 2 + half), rel=1e-5
     )
     assert np.isnan(statistics.prediction_interval_from_folds([1], further_folds=10)).all()
-
-
-def test_the_interval_of_a_difference_of_normal_means_is_the_textbooks() -> None:
-    """m ± 1.96 σ of each: their difference has variance σ₁² + σ₂²."""
-    one, other = Bounds(5 - 1.96 * 3, 5 + 1.96 * 3), Bounds(2 - 1.96 * 4, 2 + 1.96 * 4)
-    assert statistics.interval_of_difference(one, other) == pytest.approx((3 - 1.96 * 5, 3 + 1.96 * 5))
 
 
 # -- Slopes ------------------------------------------------------------------------------------------------
