@@ -75,6 +75,21 @@ def test_many_pairs_are_tested_by_scipy() -> None:
     assert statistics.paired_wilcoxon(differences, np.zeros(14)) == pytest.approx(theirs)
 
 
+@pytest.mark.parametrize("n", [13, 14, 20])
+def test_many_clusters_are_tested_by_the_normal_law_and_few_by_all_signs(n: int) -> None:
+    """Two pairs to a cluster, whose signed ranks are added up: 2 P(Z > |ΣS| / √ΣS²) from fourteen clusters on."""
+    differences = np.random.default_rng(n).normal(0.4, 1, 2 * n)
+    ranks = stats.rankdata(np.abs(differences)) * np.sign(differences)
+    sums = ranks[:n] + ranks[n:]
+    if n > 13:
+        expected = 2 * stats.norm.sf(abs(sums.sum()) / np.sqrt((sums**2).sum()))
+    else:
+        signs = np.array(list(itertools.product((-1, 1), repeat=n)))
+        expected = np.mean(np.abs(signs @ sums) >= abs(sums.sum()) - 1e-9)
+    ours = statistics.paired_wilcoxon(differences, np.zeros(2 * n), np.tile(np.arange(n), 2))
+    assert ours == pytest.approx(expected)
+
+
 def test_the_false_discovery_rate_is_scipys() -> None:
     p = np.random.default_rng(0).uniform(0, 0.5, 20)
     p[3] = p[7]
