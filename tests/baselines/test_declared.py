@@ -15,7 +15,7 @@ from rsgg.baselines.clear import CLEAR
 from rsgg.baselines.gcountergan import GCounteRGAN
 from rsgg.baselines.meg import MEG
 from rsgg.errors import UsageError
-from rsgg.explainer import Explainer
+from rsgg.explainer import Choice, Explainer
 
 DEFAULTS: dict[type[Explainer], dict[str, Any]] = {
     CF2: {"factual": 0.6, "strength": 1000.0, "margin": 0.5, "lr": 0.05, "epochs": 500},
@@ -86,3 +86,10 @@ def test_limits_let_through_what_makes_sense_and_nothing_beyond(method: type[Exp
     for value in refused:
         with pytest.raises(UsageError, match=f"cannot use {name} = "):
             method(**{name: value})
+
+
+def test_steps_are_searched_as_the_paper_says() -> None:
+    space = GCounteRGAN.search_space()
+    for name in ("generator_steps", "discriminator_steps"):
+        steps = space[name]
+        assert isinstance(steps, Choice) and steps.values == (2, 3, 10, 30)

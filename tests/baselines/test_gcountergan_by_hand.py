@@ -85,6 +85,7 @@ def test_the_discriminator_is_three_convolutions_with_noise_in_training_only() -
         x = functional.conv2d(x, layer.weight, layer.bias, stride=2, padding=1)
         x = torch.where(x > 0, x, 0.2 * x)
     assert x.shape == (3, 4, 2, 2), "halved three times, rounded up"
+    assert discriminator.linear.out_features == 1
     expected = (x.flatten(1) @ discriminator.linear.weight.T + discriminator.linear.bias)[:, 0]
     assert torch.allclose(discriminator(image), expected, atol=1e-5)
     assert discriminator.dropout.p == 0.4
@@ -233,11 +234,12 @@ def test_scores_of_all_graphs_are_asked_for_in_blocks(monkeypatch: pytest.Monkey
 def test_what_is_explained_is_the_image_above_the_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
     """x' = A + r cut to [0, 1] from the generator of each graph's class; without a change there is no candidate."""
     monkeypatch.setattr(gcountergan, "IMAGES_PER_BLOCK", 4)
-    fitted = GCounteRGAN(threshold=0.3)
+    fitted = GCounteRGAN(threshold=0.25)
     fitted.n_nodes_ = 8
-    for_class_0, for_class_1 = torch.zeros(8, 8), torch.full((8, 8), -0.2)
-    for_class_0[2, 5] = for_class_0[5, 2] = 0.4
-    for_class_1[2, 5] = for_class_1[5, 2] = -1.7
+    for_class_0, for_class_1 = torch.full((8, 8), 0.125), torch.full((8, 8), -0.25)
+    for_class_0[2, 5] = for_class_0[5, 2] = 0.375
+    for_class_0[0, 1] = for_class_0[1, 0] = 0.25  # not more than the threshold
+    for_class_1[2, 5] = for_class_1[5, 2] = -1.75
     fitted.generators_ = [Edits(for_class_0), Edits(for_class_1)]  # type: ignore[list-item]
     graphs = random_graphs(20, seed=5)
     classes = PairOracle(2, 5).predict(graphs)
@@ -292,3 +294,13 @@ def test_graph_batches_travel_with_their_features() -> None:
     asked = gcountergan._relaxed(oracle, known)
     assert asked[:, 1].tolist() == graphs.adjacency[:, 2, 5].tolist()
     assert gcountergan._relaxed(oracle, known, torch.full((3, 8, 8), 0.25))[:, 1].tolist() == [0.25] * 3
+
+
+def test_what_was_saved_explains_as_what_was_fitted() -> None:
+    graphs = random_graphs(24, seed=0)
+    classes = PairOracle(2, 5).predict(graphs)
+    fitted = GCounteRGAN.tiny().fit(graphs, PairOracle(2, 5))
+    restored = GCounteRGAN.tiny()
+    restored._restore(fitted._state())
+    assert restored.n_nodes_ == 8 and len(restored.generators_) == 2 and restored.history_ == []
+    assert torch.equal(restored.edge_probabilities(graphs, classes), fitted.edge_probabilities(graphs, classes))

@@ -92,6 +92,18 @@ def test_ties_count_for_neither_side_and_long_curves_are_sampled() -> None:
     assert long.rises == pytest.approx(exact, abs=2e-3) and long.rises >= 1 / 10_000 and long.falls > 0.99
 
 
+def test_the_trend_goes_by_x_not_by_the_order_of_the_points() -> None:
+    x, y = np.array([3, 1, 4, 2]), np.array([30.0, 10, 40, 20])
+    assert trends.rank_trend(x, y) == trends.rank_trend(np.sort(x), np.sort(y)) == (1, 1 / 24, 1)
+
+
+def test_orders_of_eight_points_are_drawn() -> None:
+    """All of them would give 1 / 40 320 for a curve that only rises; of 10 000 none but its own has to be as good."""
+    assert trends.rank_trend(range(7), range(7)).rises == pytest.approx(1 / 5040)
+    drawn = trends.rank_trend(range(8), range(8)).rises
+    assert drawn >= 1 / 10_000 and drawn * 10_000 == pytest.approx(round(drawn * 10_000))
+
+
 X = np.array([1.0, 2, 3, 4, 5, 6, 7, 8])
 
 
@@ -135,6 +147,29 @@ def test_the_better_family_is_judged_by_the_f_test_of_one_parameter() -> None:
     f = (misfit(1) - misfit(2)) / max(1, misfit(2) / 5)
     ours = trends.straight(X, y, se, margin=1.0)
     assert ours.rival == "quadratic" and ours.tested.fails == pytest.approx(min(1, 3 * stats.f.sf(f, 1, 5)), rel=1e-4)
+
+
+def test_a_line_is_given_up_when_a_family_is_better_at_five_percent() -> None:
+    """The same bend, larger and larger: the line holds while p > .05, although all points are near."""
+    bend = (X - 4.5) ** 2
+    seen = []
+    for size in np.linspace(0, 0.2, 60):
+        tested = trends.straight(X, X + size * bend, np.full(8, 0.5), margin=1000.0).tested
+        assert (tested.holds == 1) == (tested.fails <= 0.05)
+        seen.append(tested.fails)
+    assert any(0.05 < p < 0.1 for p in seen) and any(p <= 0.05 for p in seen)
+
+
+def test_a_line_of_many_points_is_not_beaten_at_all() -> None:
+    x = np.arange(30.0)
+    assert trends.straight(x, 3 * x - 2, np.full(30, 0.1), margin=1.0).tested.fails == 1
+
+
+@pytest.mark.parametrize("slope", [1e9, -1e9, 1.0])
+def test_rounding_bends_no_line_that_is_known_without_error(slope: float) -> None:
+    x = X / 7 + 0.1
+    line = trends.straight(x, slope * x, np.zeros(8), margin=abs(slope) / 10)
+    assert line.tested.holds < 1e-9 and line.tested.fails == 1 and line.distance < 1e-6 * abs(slope)
 
 
 def test_a_point_without_error_counts_as_the_surest_other() -> None:
