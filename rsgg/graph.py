@@ -201,15 +201,15 @@ class GraphBatch(Sequence[Graph]):
             object.__setattr__(self, "names", tuple(str(i) for i in range(len(self.adjacency))))
 
     @classmethod
-    def of(cls, graphs: GraphBatch | Graph | nx.Graph | Data | Iterable[Graph | nx.Graph | Data]) -> GraphBatch:
-        """A batch from anything this library understands: graphs, NetworkX graphs, PyG `Data`, or a list of them."""
+    def of(cls, graphs: GraphBatch | Graph | nx.Graph | Data | Iterable[Any]) -> GraphBatch:
+        """A batch from anything this library understands.
+
+        `rsgg.Graph`, NetworkX graphs, PyG `Data`, or a list of them; a PyG data set, `DataLoader` or `Batch`, or a
+        list of `Batch`es, taken as the graphs that they hold.
+        """
         if isinstance(graphs, GraphBatch):
             return graphs
-        if isinstance(graphs, Graph | nx.Graph) or hasattr(graphs, "edge_index"):
-            graphs = [graphs]
-        if not isinstance(graphs, Iterable):
-            raise GraphError(f"A {type(graphs).__name__} is no list of graphs; give a graph or a list of them.")
-        return cls._stack([_as_graph(graph, i) for i, graph in enumerate(graphs)])
+        return cls._stack([_as_graph(graph, i) for i, graph in enumerate(_each_graph(graphs))])
 
     @classmethod
     def _stack(cls, graphs: list[Graph]) -> GraphBatch:
@@ -325,6 +325,23 @@ class GraphBatch(Sequence[Graph]):
         adjacency = adjacency.gather(2, rows.transpose(1, 2).expand_as(self.adjacency))
         features = None if self.features is None else self.features.gather(1, rows.expand_as(self.features))
         return replace(self, adjacency=adjacency, features=features, encodings={})
+
+
+def _each_graph(graphs: Any) -> Iterator[Any]:
+    """The single graphs that something holds; whether they are graphs is seen later, when they are converted."""
+    if isinstance(graphs, torch.utils.data.Dataset):  # PyG's; before edge_index, which it has too: that of all graphs
+        if not hasattr(graphs, "__len__"):
+            raise GraphError("The data set does not say how many graphs it has; give a list of graphs.")
+        graphs = [graphs[i] for i in range(len(graphs))]
+    elif isinstance(graphs, Graph | nx.Graph) or hasattr(graphs, "edge_index"):
+        graphs = [graphs]
+    elif not isinstance(graphs, Iterable):
+        raise GraphError(f"A {type(graphs).__name__} is no list of graphs; give a graph or a list of them.")
+    for item in graphs:
+        if hasattr(item, "to_data_list"):  # a PyG Batch
+            yield from item.to_data_list()
+        else:
+            yield item
 
 
 def _as_graph(graph: Graph | nx.Graph | Data, position: int) -> Graph:

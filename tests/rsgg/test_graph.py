@@ -1,5 +1,7 @@
 """Graphs and batches: what is refused and how it is said, and the ways in from and out to other libraries."""
 
+from collections.abc import Callable
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -7,7 +9,8 @@ import scipy.sparse
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch_geometric.data import Data
+from torch_geometric.data import Batch, Data, InMemoryDataset
+from torch_geometric.loader import DataLoader
 from torch_geometric.utils import from_networkx
 
 from rsgg.errors import GraphError
@@ -168,6 +171,34 @@ def test_a_single_graph_is_a_batch_of_one_and_a_batch_is_itself() -> None:
         assert len(GraphBatch.of(single)) == 1
     batch = GraphBatch.of([tree(5)])
     assert GraphBatch.of(batch) is batch
+
+
+class Memory(InMemoryDataset):  # type: ignore[misc]
+    """A PyG data set in memory, as its TUDataset and others are."""
+
+    def __init__(self, graphs: list[Data]) -> None:
+        super().__init__()
+        self.data, self.slices = self.collate(graphs)
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        Batch.from_data_list,
+        Memory,
+        lambda graphs: DataLoader(graphs, batch_size=7),
+        lambda graphs: [Batch.from_data_list(graphs[:5]), Batch.from_data_list(graphs[5:])],
+        lambda graphs: [graphs[0], Batch.from_data_list(graphs[1:])],
+        lambda graphs: torch.utils.data.Subset(Memory(graphs), range(len(graphs))),
+        lambda graphs: iter(graphs),
+    ],
+)
+def test_whatever_holds_pyg_graphs_is_taken_as_the_graphs_it_holds(held: Callable[[list[Data]], object]) -> None:
+    graphs = [nx.gnp_random_graph(n, 0.4, seed=n) for n in range(2, 14)]
+    batch = GraphBatch.of(held([Graph.from_networkx(graph).to_pyg() for graph in graphs]))
+    assert batch.sizes.tolist() == [len(graph) for graph in graphs]
+    for read, graph in zip(batch, graphs, strict=True):
+        assert np.array_equal(read.adjacency, nx.to_numpy_array(graph))
 
 
 def test_names_are_kept_or_numbered() -> None:
