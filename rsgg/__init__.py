@@ -1,7 +1,10 @@
 """RSGG-CE and what every graph counterfactual explainer shares: graphs, oracles, explainers, data, metrics.
 
+    import rsgg
+    print(rsgg.explain(model, graph).in_words())               # any PyG graph classifier, no training
+
     from rsgg import RSGGCE, PyGOracle
-    oracle = PyGOracle(model)                                  # any PyG graph classifier
+    oracle = PyGOracle(model)
     explainer = RSGGCE(minimality=0.02).fit(training_graphs, oracle)
     for result in explainer.explain(graphs, oracle):
         print(result.added, result.removed, result.calls)
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from rsgg.metrics import evaluate
     from rsgg.minimise import Minimised
     from rsgg.oracles import ASDOracle, CountingOracle, Oracle, PyGOracle, TreeCyclesOracle
+    from rsgg.quick import UntaughtSearch, explain
     from rsgg.rsgg_ce import RSGGCE, LiteralRSGGCE, ReleasedRSGGCE
     from rsgg.rsgg_ce.partial_order import ExistingThenMissing, Group, PartialOrder, Within
     from rsgg.task import Problem, Task
@@ -58,11 +62,13 @@ __all__ = [
     "Task",
     "TreeCycles",
     "TreeCyclesOracle",
+    "UntaughtSearch",
     "Within",
     "check_explainer",
     "check_oracle",
     "check_task",
     "evaluate",
+    "explain",
     "hyper",
 ]
 
@@ -75,6 +81,7 @@ _MODULES = {
     "rsgg.metrics": ("evaluate",),
     "rsgg.minimise": ("Minimised",),
     "rsgg.oracles": ("ASDOracle", "CountingOracle", "Oracle", "PyGOracle", "TreeCyclesOracle"),
+    "rsgg.quick": ("UntaughtSearch", "explain"),
     "rsgg.rsgg_ce": ("RSGGCE", "LiteralRSGGCE", "ReleasedRSGGCE"),
     "rsgg.rsgg_ce.partial_order": ("ExistingThenMissing", "Group", "PartialOrder", "Within"),
     "rsgg.task": ("Problem", "Task"),

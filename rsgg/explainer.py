@@ -12,20 +12,27 @@ import math
 import reprlib
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import MISSING, Field, dataclass, field, fields
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import networkx as nx
 import numpy as np
 import torch
 from torch import Tensor
 
+from rsgg import drawing
 from rsgg.errors import DataError, FitError, NotFittedError, RSGGError, UsageError
 from rsgg.graph import Graph, GraphBatch
 from rsgg.oracles.oracle import CountingOracle, Oracle
 from rsgg.saving import read_archive, write_archive
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from torch_geometric.data import Data
 
 # -- Hyper-parameters ------------------------------------------------------------------------------------
 
@@ -234,6 +241,32 @@ class Counterfactual:
     def removed(self) -> list[tuple[int, int]]:
         return [(u, v) for u, v in self.edits if self.input.adjacency[u, v]]
 
+    # -- for people and other libraries ----------------------------------------------------------------
+
+    def in_words(self) -> str:
+        """The result as a sentence, such as "Remove the edge 3–7 and the class changes from 1 to 0"."""
+        return drawing.in_words(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw it with matplotlib: kept edges grey, added ones green, removed ones red and dashed."""
+        return drawing.plot(self, ax)
+
+    def _repr_html_(self) -> str:
+        return drawing.html(self)
+
+    def to_pyg(self) -> Data:
+        """The counterfactual as PyG `Data`."""
+        return self._required().to_pyg()
+
+    def to_networkx(self) -> nx.Graph:
+        """The counterfactual as a NetworkX graph."""
+        return self._required().to_networkx()
+
+    def _required(self) -> Graph:
+        if self.graph is None:
+            raise UsageError(f"There is no counterfactual to convert: {self.reason}; look at `found` first.")
+        return self.graph
+
 
 # -- Explainers ------------------------------------------------------------------------------------------
 
@@ -298,7 +331,8 @@ class Explainer(ABC):
                 )
         else:
             classes = torch.zeros(len(batch), dtype=torch.long)
-        self._fit(batch, classes, counted, seed)
+        with one_thread_if_small(batch):
+            self._fit(batch, classes, counted, seed)
         self._mark_fitted()
         return self
 
@@ -325,8 +359,9 @@ class Explainer(ABC):
         if counted.exhausted(0):
             candidates = [Candidate(None, "the budget does not allow a single oracle call")] * (len(batch) * k)
         else:
-            classes = counted.predict(batch, first_owner)
-            candidates = self._explain(batch, classes, counted, k, seed)
+            with one_thread_if_small(batch):
+                classes = counted.predict(batch, first_owner)
+                candidates = self._explain(batch, classes, counted, k, seed)
         seconds = (time.process_time() - start) / (len(batch) * k)
         if len(candidates) != len(batch) * k:
             raise RSGGError(
@@ -412,6 +447,23 @@ class Explainer(ABC):
             ) from error
         explainer._mark_fitted()
         return explainer
+
+
+MOST_NODES_ON_ONE_THREAD = 256
+
+
+@contextmanager
+def one_thread_if_small(graphs: GraphBatch) -> Iterator[None]:
+    """Let torch compute on one thread while graphs are small: sharing out their work costs more than it saves."""
+    before = torch.get_num_threads()
+    limited = before > 1 and graphs.n_nodes <= MOST_NODES_ON_ONE_THREAD
+    if limited:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        if limited:
+            torch.set_num_threads(before)
 
 
 def _result(

@@ -1,0 +1,188 @@
+"""A counterfactual for people: in words, as a picture, and in a notebook.
+
+These are the functions behind `Counterfactual.in_words`, `.plot` and `._repr_html_`. All pictures of a graph have one
+layout, that of the input, so that what changes is the edges and nothing else: kept edges are grey, added ones green,
+removed ones red and dashed. matplotlib is imported when `plot` is called; words and notebooks do without it.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+
+from rsgg.errors import UsageError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from rsgg.explainer import Counterfactual
+    from rsgg.graph import Graph
+
+Pair = tuple[int, int]
+
+KEPT, ADDED, REMOVED = "#909090", "#00A000", "#E00000"
+EDGES_IN_WORDS = 10  # a longer list of edges is cut in the sentence
+NODES_WITH_NAMES = 60  # in larger graphs the names would cover the picture
+NODES_FOR_EXACT_LAYOUT = 150  # larger graphs are laid out by springs, which is faster
+NODES_IN_HTML = 300  # of a larger graph a notebook shows the sentence only
+HTML_SIZE = 260  # pixels
+
+
+# -- Words -------------------------------------------------------------------------------------------------------
+
+
+def in_words(result: Counterfactual) -> str:
+    """The result as a sentence: "Remove the edge 3–7 and the class changes from 1 to 0." """
+    if result.graph is None:
+        return f"No counterfactual was found: {result.reason}."
+    parts = [
+        f"{verb} {_edges_in_words(result.input, pairs)}"
+        for verb, pairs in (("remove", result.removed), ("add", result.added))
+        if pairs
+    ]
+    to_do = " and ".join(parts)
+    return f"{to_do[0].upper()}{to_do[1:]}{',' if len(parts) > 1 else ''} and {_class_in_words(result)}."
+
+
+def _class_in_words(result: Counterfactual) -> str:
+    before, after = getattr(result, "before", None), getattr(result, "after", None)
+    if before is None or after is None:
+        return "the class changes"
+    return f"the class changes from {before} to {after}" if before != after else f"the class stays {before}"
+
+
+def _edges_in_words(graph: Graph, pairs: Sequence[Pair]) -> str:
+    names = [f"{node_name(graph, u)}–{node_name(graph, v)}" for u, v in pairs]
+    if len(names) == 1:
+        return f"the edge {names[0]}"
+    if len(names) > EDGES_IN_WORDS:
+        return f"{len(names)} edges ({', '.join(names[:EDGES_IN_WORDS])}, …)"
+    return f"the edges {', '.join(names[:-1])} and {names[-1]}"
+
+
+def node_name(graph: Graph, node: int) -> str:
+    """What the user calls this node; its number where nodes have no names."""
+    names = getattr(graph, "node_names", None)
+    return str(node if names is None else names[node])
+
+
+# -- Layout ------------------------------------------------------------------------------------------------------
+
+
+def layout(graph: Graph) -> np.ndarray:
+    """Where the nodes of a graph are drawn, float [n, 2] between 0 and 1; always the same for the same edges."""
+    plain = graph.to_networkx()
+    plain = nx.relabel_nodes(plain, dict(zip(plain, range(graph.n_nodes), strict=True)))
+    if graph.n_nodes == 1:
+        return np.full((1, 2), 0.5)
+    if graph.n_nodes > NODES_FOR_EXACT_LAYOUT:
+        places = nx.spring_layout(plain, seed=0)
+    else:
+        places = nx.kamada_kawai_layout(plain, dist=_distances(plain))
+    where = np.array([places[node] for node in range(graph.n_nodes)])
+    low, high = where.min(0), where.max(0)
+    return (where - low) / np.maximum(high - low, 1e-9)
+
+
+def _distances(graph: nx.Graph) -> dict[int, dict[int, int]]:
+    """Shortest paths between all nodes; unconnected ones get one step more than the longest path.
+
+    NetworkX would put them a million steps apart, and every component would shrink to a point.
+    """
+    known = dict(nx.all_pairs_shortest_path_length(graph))
+    far = 1 + max(max(of_node.values()) for of_node in known.values())
+    return {u: {v: known[u].get(v, far) for v in graph} for u in graph}
+
+
+# -- Pictures ----------------------------------------------------------------------------------------------------
+
+
+def plot(result: Counterfactual, ax: Axes | None = None) -> Axes:
+    """Draw a result with matplotlib and return the axes.
+
+    Args:
+        result: where nothing was found the input is drawn, and the title says why.
+        ax: where to draw; a new figure if it is not given.
+    """
+    if ax is None:
+        ax = _pyplot().subplots(figsize=(4.5, 4.5), layout="constrained")[1]
+    where = layout(result.input)
+    kinds: tuple[tuple[str, list[Pair], dict[str, Any]], ...] = (
+        ("kept", _kept(result), {"color": KEPT, "linewidth": 1}),
+        ("added", result.added, {"color": ADDED, "linewidth": 2.5}),
+        ("removed", result.removed, {"color": REMOVED, "linewidth": 2.5, "linestyle": (0, (3, 2))}),
+    )
+    for label, pairs, look in kinds:
+        for i, (u, v) in enumerate(pairs):
+            ax.plot(
+                where[[u, v], 0],
+                where[[u, v], 1],
+                label=label if i == 0 and label != "kept" else None,
+                zorder=1,
+                **look,
+            )
+    named = len(where) <= NODES_WITH_NAMES
+    ax.scatter(
+        where[:, 0], where[:, 1], s=130 if named else 12, color="white" if named else KEPT, edgecolors="black", zorder=2
+    )
+    if named:
+        for node, (x, y) in enumerate(where):
+            ax.text(x, y, node_name(result.input, node), ha="center", va="center", fontsize=7, zorder=3)
+    if result.edits:
+        ax.legend(loc="best", frameon=False, fontsize=8)
+    ax.set_title(textwrap.fill(in_words(result), 55), fontsize=9)
+    ax.margins(0.06)
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+    return ax
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib.pyplot
+    except ImportError as error:
+        raise UsageError(
+            'Pictures need matplotlib, which is not installed; install it with pip install "rsgg[plot]".'
+        ) from error
+    return matplotlib.pyplot
+
+
+def _kept(result: Counterfactual) -> list[Pair]:
+    removed = set(result.removed)
+    return [pair for pair in result.input.edges() if pair not in removed]
+
+
+# -- Notebooks ---------------------------------------------------------------------------------------------------
+
+
+def html(result: Counterfactual) -> str:
+    """The sentence, and above it a small picture as SVG unless the graph is too large for one."""
+    picture = _svg(result) if result.input.n_nodes <= NODES_IN_HTML else ""
+    return f"<figure>{picture}<figcaption>{escape(in_words(result))}</figcaption></figure>"
+
+
+def _svg(result: Counterfactual) -> str:
+    named = result.input.n_nodes <= NODES_WITH_NAMES
+    radius = 8 if named else 2
+    places = (radius + 2 + layout(result.input) * (HTML_SIZE - 2 * radius - 4)).round(1).tolist()
+    styles = (
+        ("kept", _kept(result), f'stroke="{KEPT}"'),
+        ("added", result.added, f'stroke="{ADDED}" stroke-width="3"'),
+        ("removed", result.removed, f'stroke="{REMOVED}" stroke-width="3" stroke-dasharray="5 3"'),
+    )
+    drawn = []
+    for kind, pairs, style in styles:
+        for (x1, y1), (x2, y2) in ((places[u], places[v]) for u, v in pairs):
+            drawn.append(f'<line class="{kind}" x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" {style}/>')
+    for node, (x, y) in enumerate(places):
+        drawn.append(f'<circle cx="{x}" cy="{y}" r="{radius}" fill="white" stroke="black"/>')
+        if named:
+            name = escape(node_name(result.input, node))
+            drawn.append(f'<text x="{x}" y="{y + 3}" font-size="8" text-anchor="middle">{name}</text>')
+    size = f'width="{HTML_SIZE}" height="{HTML_SIZE}" viewBox="0 0 {HTML_SIZE} {HTML_SIZE}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(drawn)}</svg>'

@@ -1,0 +1,92 @@
+"""A counterfactual in one line, for a model of one's own and without training: `rsgg.explain(model, data)`.
+
+    result = rsgg.explain(model, data)
+    print(result.in_words())            # Remove the edge 3–7 and the class changes from 1 to 0.
+    result.plot()
+
+The search learns nothing. It removes edges and adds edges, each in a random order, until the class changes, and then
+leaves out every edit that is not needed. To explain many graphs of one kind with fewer questions to the model, fit an
+explainer once and use its `explain`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import networkx as nx
+from torch import Tensor
+from torch.nn import Module
+
+from rsgg.errors import UsageError
+from rsgg.explainer import Candidate, Capabilities, Explainer, hyper
+from rsgg.graph import Graph, GraphBatch
+from rsgg.oracles.oracle import CountingOracle, Oracle
+from rsgg.oracles.pyg import PyGOracle
+from rsgg.rsgg_ce.explainer import in_blocks
+from rsgg.rsgg_ce.ranked import candidates, search
+from rsgg.rsgg_ce.search import UNKNOWN
+
+
+@dataclass(kw_only=True)
+class UntaughtSearch(Explainer):
+    """The ranked search without scores: pairs in random order, removals and additions in turn, then made minimal."""
+
+    certify: bool = hyper(True, "certify", doc="show of every edit that it is needed")
+    restarts: int = hyper(3, "restarts", at_least=1, doc="random orders that are tried until one changes the class")
+
+    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True)
+
+    def _explain(
+        self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
+    ) -> list[Candidate]:
+        def searched(rows: Tensor, first_owner: int) -> list[Candidate]:
+            part = graphs.select(rows)
+            found = search(
+                part, classes[rows], oracle, None, [UNKNOWN] * len(part), seed=seed, k=k, first_owner=first_owner,
+                certify=self.certify, restarts=self.restarts,
+            )  # fmt: skip
+            return candidates(found, part, k, oracle, first_owner)
+
+        return in_blocks(graphs, k, searched)
+
+
+def explain(
+    model: Oracle | Module, data: Any, *, k: int = 1, seed: int = 0, budget: int | None = None,
+    seconds: float | None = None,
+) -> Any:  # fmt: skip
+    """Counterfactuals of one graph or of many, by a search without training.
+
+    Args:
+        model: a PyG graph classifier, or an `rsgg.Oracle`.
+        data: a graph (`rsgg.Graph`, NetworkX graph or PyG `Data`), or many of them (a list, data set, loader, batch).
+        k: candidates per graph; a further one edits other node pairs.
+        seed: decides all random draws.
+        budget: the most questions to the model per graph; no limit if not given.
+        seconds: time limit per graph; none if not given.
+
+    Returns:
+        For one graph and k = 1 its `Counterfactual`; else a list of them, `k` for each graph, in the order of the
+        graphs. A graph for which nothing was found has a result with a `reason`.
+    """
+    oracle = _as_oracle(model)
+    if budget is not None or seconds is not None:
+        oracle = CountingOracle(oracle, budget, seconds)
+    results = UntaughtSearch().explain(data, oracle, k=k, seed=seed)
+    return results[0] if k == 1 and _is_one_graph(data) else results
+
+
+def _as_oracle(model: object) -> Oracle:
+    if isinstance(model, Oracle):
+        return model
+    if isinstance(model, Module):
+        return PyGOracle(model)
+    raise UsageError(
+        f"A {type(model).__name__} cannot be explained; give a PyG model (a torch.nn.Module) or an rsgg.Oracle."
+    )
+
+
+def _is_one_graph(data: object) -> bool:
+    from torch_geometric.data import Batch, Data
+
+    return isinstance(data, Graph | nx.Graph) or (isinstance(data, Data) and not isinstance(data, Batch))
