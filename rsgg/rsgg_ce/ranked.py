@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from rsgg.constraints import Constraint, Rules, constraints_advice, editable
 from rsgg.explainer import BUDGET_USED_UP, Candidate, hyper
 from rsgg.graph import GraphBatch
 from rsgg.minimise import random_order
@@ -34,6 +36,7 @@ from rsgg.rsgg_ce.search import (
     Lengths,
     Orders,
     edited,
+    feasible,
     in_lock_step,
     ranked,
 )
@@ -48,6 +51,9 @@ class RankedSearch(EdgeScorer):
 
     certify: bool = hyper(False, "certify", doc="show of every edit that it is needed")
     restarts: int = hyper(1, "restarts", at_least=0, doc="random orders that are tried if the learned one fails")
+    constraints: tuple[Constraint, ...] = hyper(
+        (), "constraints", check=constraints_advice, doc="rules that every result keeps (rsgg.constraints)"
+    )
 
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
@@ -57,7 +63,7 @@ class RankedSearch(EdgeScorer):
             lengths = [self.lengths_[c] for c in own.tolist()]
             found = search(
                 part, own, oracle, self.edit_scores(part, own), lengths, seed=seed, k=k, first_owner=first_owner,
-                certify=self.certify, restarts=self.restarts,
+                certify=self.certify, restarts=self.restarts, constraints=self.constraints,
             )  # fmt: skip
             return candidates(found, part, k, oracle, first_owner)
 
@@ -111,28 +117,37 @@ def search(
     first_owner: int = 0,
     certify: bool = False,
     restarts: int = 1,
+    constraints: tuple[Constraint, ...] = (),
 ) -> list[Found]:
     """`k` searches per graph, one after the other so that a further one edits other pairs; row i·k + j as elsewhere.
 
     `scores` [B, N, N] say how much a pair asks to be edited (None: nothing is learnt); pairs of equal score come in
-    random order. Questions of row r are charged to owner `first_owner` + r.
+    random order. Questions of row r are charged to owner `first_owner` + r. No graph that breaks a constraint is asked
+    about.
     """
+    allowed = editable(graphs, constraints)
+    rules = [Rules(graph, graphs.n_nodes, constraints) for graph in graphs] if constraints else []
     found = [Found() for _ in range(len(graphs) * k)]
     used: list[Codes] = [NOTHING] * len(graphs)
     for j in range(k):
-        learned = [None] * len(graphs) if scores is None else orders(graphs, scores, lengths, used, (seed, "ranked", j))
+        learned = None if scores is None else orders(graphs, scores, allowed, lengths, used, (seed, "ranked", j))
         rows = [i * k + j for i in range(len(graphs))]
-        searches = [
-            ranked(
-                learned[i], random_orders(graphs, i, used[i], (seed, "two-sided"), j, restarts), lengths[i],
-                found[row], certify=certify,
-            )
-            for i, row in enumerate(rows)
-        ]  # fmt: skip
+        searches = []
+        for i, row in enumerate(rows):
+            own = None if learned is None else learned[i]
+            random = random_orders(graphs, i, allowed, used[i], (seed, "two-sided"), j, restarts)
+            if rules:
+                own, random = own and _followed(own, rules[i]), map(partial(_followed, rules=rules[i]), random)
+            searching = ranked(own, random, lengths[i], found[row], certify=certify)
+            searches.append(feasible(searching, rules[i].allow) if rules else searching)
         owners = [first_owner + row for row in rows]
         in_lock_step(searches, graphs, range(len(graphs)), owners, oracle, lambda answers, own: answers != classes[own])
         used = [np.append(before, _edits(found[row])) for before, row in zip(used, rows, strict=True)]
     return found
+
+
+def _followed(order: Orders, rules: Rules) -> Orders:
+    return Orders(rules.followed(order.removals), rules.followed(order.additions), rules.followed(order.mixed))
 
 
 def _edits(found: Found) -> Codes:
@@ -156,19 +171,23 @@ def candidates(
 
 
 def orders(
-    graphs: GraphBatch, scores: Tensor, lengths: Sequence[Lengths], used: Sequence[Codes], names: tuple[object, ...]
+    graphs: GraphBatch,
+    scores: Tensor,
+    allowed: Tensor,
+    lengths: Sequence[Lengths],
+    used: Sequence[Codes],
+    names: tuple[object, ...],
 ) -> list[Orders]:
-    """Each graph's pairs by falling score, equal ones in random order, without those that are used already."""
+    """Each graph's allowed pairs by falling score, equal ones in random order, without those that are used already."""
     n = graphs.n_nodes
     u, v = np.triu_indices(n, 1)
-    score, is_edge = scores.numpy()[:, u, v], graphs.adjacency.numpy()[:, u, v] > 0
-    score = np.where(graphs.pair_mask.numpy()[:, u, v], score, -np.inf)
+    is_edge, may_edit = graphs.adjacency.numpy()[:, u, v] > 0, allowed.numpy()[:, u, v]
     chance = uniforms(streams(graphs.names, 1, *names), 0, len(u))
-    ranking = np.lexsort((chance, -score), axis=1)
+    ranking = np.lexsort((chance, -scores.numpy()[:, u, v]), axis=1)
     codes = u * n + v
     made = []
-    for row, (order, size) in enumerate(zip(ranking, graphs.sizes.tolist(), strict=True)):
-        order = order[: size * (size - 1) // 2]
+    for row, order in enumerate(ranking):
+        order = order[may_edit[row, order]]
         present = is_edge[row, order]
         removals, additions = (_without(codes[order[side]], used[row]) for side in (present, ~present))
         made.append(Orders(removals, additions, interleaved(removals, additions, lengths[row].sides[0])))
@@ -188,14 +207,14 @@ def interleaved(removals: Codes, additions: Codes, first: int) -> Codes:
 
 
 def random_orders(
-    graphs: GraphBatch, i: int, used: Codes, names: tuple[object, ...], candidate: int, count: int
+    graphs: GraphBatch, i: int, allowed: Tensor, used: Codes, names: tuple[object, ...], candidate: int, count: int
 ) -> Iterator[Orders]:
     """Random orders of a graph's pairs, drawn when they are needed; the first is the one that `TwoSided` takes."""
     own, n = graphs.select(torch.tensor([i])), graphs.n_nodes
     for restart in range(count):
         seed = (*names, own.names[0], candidate, restart) if restart else (*names, own.names[0], candidate)
         sides = []
-        for pairs in (own.edge_mask, own.pair_mask & ~own.edge_mask):
+        for pairs in (own.edge_mask & allowed[i], allowed[i] & ~own.edge_mask):
             rank = random_order(pairs, own.sizes, [seed])[0].numpy()
             u, v = pairs[0].numpy().nonzero()
             sides.append(_without((u * n + v)[np.argsort(rank[u, v])], used))

@@ -1,0 +1,246 @@
+"""RSGG-CE with a ranked search, taught or not, with and without constraints."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rsgg.baselines.controls import _signed_order
+from rsgg.constraints import (
+    Among,
+    Constraint,
+    EdgeCount,
+    Keep,
+    KeepConnected,
+    MostNeighbours,
+    OnlyAdditions,
+    OnlyRemovals,
+    Satisfies,
+)
+from rsgg.data.tree_cycles import TreeCycles
+from rsgg.errors import UsageError
+from rsgg.explainer import Counterfactual
+from rsgg.graph import Graph, GraphBatch
+from rsgg.oracles import CountingOracle, TreeCyclesOracle
+from rsgg.oracles.oracle import Oracle
+from rsgg.rsgg_ce.ranked import RankedRSGGCE, interleaved, orders, random_orders, search
+from rsgg.rsgg_ce.search import ADD, NOTHING, REMOVE, UNKNOWN, Lengths
+from rsgg.rsgg_ce.taught import TaughtRSGGCE, _cross_entropy
+
+GRAPHS = TreeCycles(n_nodes=10, n_graphs=60, max_cycle_nodes=4).load().graphs
+TRAIN, TEST = GRAPHS[:40], GRAPHS[40:]
+ORACLE = TreeCyclesOracle()
+
+
+@pytest.fixture(scope="module")
+def taught() -> TaughtRSGGCE:
+    return TaughtRSGGCE(steps=60, certify=True).fit(TRAIN, ORACLE, seed=1)
+
+
+def valid(results: list[Counterfactual], oracle: Oracle = ORACLE) -> bool:
+    before = oracle.predict(GraphBatch.of([one.input for one in results]))
+    after = oracle.predict(GraphBatch.of([Graph(one.returned.adjacency) for one in results]))
+    return bool((before != after).all())
+
+
+def test_taught_and_certified_it_finds_the_optimum_in_few_questions(taught: TaughtRSGGCE) -> None:
+    results = taught.explain(TEST, ORACLE, seed=3)
+    assert valid(results)
+    assert [len(one.edits) for one in results] == ORACLE.optimal_ged(TEST).tolist()
+    assert np.mean([one.calls for one in results]) < 3.5
+    assert taught.summary_ == {"graphs": 40, "taught": 40}
+
+
+def test_teaching_takes_few_questions_and_two_rounds_fewer_than_one() -> None:
+    asked = {}
+    for rounds in (1, 2):
+        oracle = CountingOracle(ORACLE)
+        TaughtRSGGCE(steps=60, rounds=rounds).fit(TRAIN, oracle, seed=1)
+        asked[rounds] = oracle.calls
+    assert asked[2] < asked[1] < 40 * 14
+
+
+def test_what_was_learnt_is_saved(taught: TaughtRSGGCE, tmp_path: Any) -> None:
+    loaded = TaughtRSGGCE.load(taught.save(tmp_path / "taught"))
+    before, after = (one.explain(TEST, ORACLE, seed=3) for one in (taught, loaded))
+    assert [(a.edits, a.calls) for a in before] == [(b.edits, b.calls) for b in after]
+
+
+def test_further_candidates_edit_other_pairs(taught: TaughtRSGGCE) -> None:
+    results = taught.explain(TEST, ORACLE, k=3, seed=3)
+    of_graph = [results[i : i + 3] for i in range(0, len(results), 3)]
+    for candidates in of_graph:
+        edits = [set(one.edits) for one in candidates if one.found]
+        assert not any(a & b for i, a in enumerate(edits) for b in edits[:i])
+    assert np.mean([sum(one.found for one in candidates) for candidates in of_graph]) > 2
+
+
+def test_results_do_not_depend_on_the_rest_of_the_batch(taught: TaughtRSGGCE) -> None:
+    together = taught.explain(TEST, ORACLE, seed=3)
+    alone = [taught.explain(TEST.select(torch.tensor([i])), ORACLE, seed=3)[0] for i in (4, 11)]
+    assert [(one.edits, one.calls) for one in alone] == [(together[i].edits, together[i].calls) for i in (4, 11)]
+
+
+def test_the_random_order_that_follows_is_the_one_of_the_search_without_learning() -> None:
+    (order,) = random_orders(TEST, 2, TEST.pair_mask, NOTHING, (5, "two-sided"), 0, 1)
+    rank = _signed_order(TEST, [(5, "two-sided", name, 0) for name in TEST.names])[2].numpy().ravel()
+    assert rank[order.removals].tolist() == [-1 - i for i in range(len(order.removals))]
+    assert rank[order.additions].tolist() == [1 + i for i in range(len(order.additions))]
+
+
+def test_the_scores_of_the_score_function_are_ranked_too() -> None:
+    small: dict[str, Any] = {"epochs": 20, "warmup": 5, "batch": 8, "samples": 4, "hidden": 8, "latent": 4, "layers": 2}
+    for generator in ("trained", "untrained", "uniform"):
+        explainer = RankedRSGGCE(generator=generator, certify=True, **small).fit(TRAIN, ORACLE, seed=0)
+        assert valid(explainer.explain(TEST, ORACLE, seed=0))
+
+
+def test_any_number_of_classes_and_of_sizes() -> None:
+    class Components(Oracle):
+        """Class: number of connected components, up to three."""
+
+        name, n_classes = "components", 3
+
+        def predict(self, graphs: GraphBatch) -> torch.Tensor:
+            return torch.tensor([min(nx.number_connected_components(g.to_networkx()), 3) - 1 for g in graphs])
+
+    graphs = [nx.gnp_random_graph(6 + i % 5, 0.15 + 0.01 * i, seed=i) for i in range(40)]
+    explainer = TaughtRSGGCE(steps=20, certify=True).fit(graphs, Components(), seed=0)
+    results = explainer.explain(graphs[:15], Components(), seed=0)
+    assert all(one.found for one in results) and valid(results, Components())
+
+
+# -- Orders ----------------------------------------------------------------------------------------------------------
+
+
+def test_pairs_come_by_falling_score_and_equal_ones_in_random_order() -> None:
+    graphs = GraphBatch.of([nx.path_graph(5), nx.cycle_graph(4)])
+    scores = torch.zeros(2, 5, 5)
+    scores[0, 1, 2], scores[0, 0, 4], scores[0, 0, 2] = 2.0, 3.0, 1.0
+    nothing = [np.empty(0, dtype=np.int64)] * 2
+    one, other = orders(graphs, scores, graphs.pair_mask, [UNKNOWN] * 2, nothing, ("x",))
+    assert one.removals[0] == 1 * 5 + 2 and one.additions[:2].tolist() == [0 * 5 + 4, 0 * 5 + 2]
+    assert sorted(one.removals) == [1, 7, 13, 19] and len(one.additions) == 6
+    assert sorted([*other.removals, *other.additions]) == [1, 2, 3, 7, 8, 13], "padding is no pair"
+    shuffled = {
+        tuple(orders(graphs, scores * 0, graphs.pair_mask, [UNKNOWN] * 2, nothing, (i,))[0].removals) for i in range(20)
+    }
+    assert len(shuffled) > 5
+
+
+def test_both_sides_are_interleaved_from_the_side_that_helped_more() -> None:
+    one, other = np.array([1, 2, 3]), np.array([7])
+    assert interleaved(one, other, REMOVE).tolist() == [1, 7, 2, 3]
+    assert interleaved(one, other, ADD).tolist() == [7, 1, 2, 3]
+    assert Lengths(np.array([1]), np.array([2, 2])).sides == (ADD, REMOVE)
+
+
+def test_the_loss_is_the_mean_log_share_of_the_needed_pairs() -> None:
+    score = torch.tensor([[1.0, 2.0, 0.5, -1.0]])
+    side, target = torch.tensor([[True, True, True, False]]), torch.tensor([[1.0, 0.0, 1.0, 1.0]])
+    shares = torch.softmax(score[0, :3], 0)
+    assert float(_cross_entropy(score, side, target)) == pytest.approx(-float(shares[0].log() + shares[2].log()) / 2)
+    assert float(_cross_entropy(score, side, torch.zeros(1, 4))) == 0
+    assert float(_cross_entropy(score, torch.zeros(1, 4, dtype=torch.bool), target)) == 0
+
+
+# -- Constraints -------------------------------------------------------------------------------------------------------
+
+
+class Denser(Oracle):
+    """Class 1 from half as many edges as nodes on, so that both sides can flip."""
+
+    name = "denser"
+
+    def predict(self, graphs: GraphBatch) -> torch.Tensor:
+        return (2 * graphs.n_edges > graphs.sizes * 2).long()
+
+
+pairs = st.lists(st.tuples(st.integers(0, 3), st.integers(4, 7)), min_size=1, max_size=10).map(tuple)
+constraints = st.one_of(
+    st.just(OnlyRemovals()),
+    st.just(OnlyAdditions()),
+    st.just(KeepConnected()),
+    pairs.map(Keep),
+    pairs.map(Among),
+    st.integers(1, 4).map(MostNeighbours),
+    st.integers(3, 8).map(lambda least: EdgeCount(least, least + 4)),
+    st.just(Satisfies(lambda original, adjacency: adjacency[0].sum() == original.adjacency[0].sum())),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(constraints, min_size=1, max_size=3), st.integers(0, 10_000))
+def test_every_returned_graph_keeps_every_constraint(rules: list[Constraint], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    graphs = [
+        nx.gnp_random_graph(int(rng.integers(5, 9)), float(rng.uniform(0.1, 0.6)), seed=int(rng.integers(1e6)))
+        for _ in range(6)
+    ]
+    batch = GraphBatch.of(graphs)
+    classes = Denser().predict(batch)
+    scores = torch.from_numpy(rng.random((6, batch.n_nodes, batch.n_nodes)))
+    found = search(
+        batch, classes, CountingOracle(Denser()), scores, [UNKNOWN] * 6, seed=0, certify=True, constraints=tuple(rules)
+    )
+    for graph, one in zip(graphs, found, strict=True):
+        if one.edits is not None:
+            made = graph.copy()
+            for u, v in (divmod(int(code), batch.n_nodes) for code in one.edits):
+                made.remove_edge(u, v) if made.has_edge(u, v) else made.add_edge(u, v)
+            assert all(kept(rule, graph, made) for rule in rules)
+
+
+def kept(rule: Constraint, before: nx.Graph, after: nx.Graph) -> bool:
+    """What each constraint promises, said again with NetworkX."""
+    removed, added = (
+        set(map(frozenset, a.edges)) - set(map(frozenset, b.edges)) for a, b in ((before, after), (after, before))
+    )
+    match rule:
+        case OnlyRemovals():
+            return not added
+        case OnlyAdditions():
+            return not removed
+        case Keep(given):
+            return not {frozenset(pair) for pair in given} & (removed | added)
+        case Among(given):
+            return removed | added <= {frozenset(pair) for pair in given}
+        case KeepConnected():
+            return nx.number_connected_components(after) <= nx.number_connected_components(before)
+        case MostNeighbours(most):
+            return all(after.degree[v] <= max(most, before.degree[v]) for v in after)
+        case EdgeCount(least, most):
+            return least <= after.number_of_edges() <= most
+        case _:
+            return bool(after.degree[0] == before.degree[0])
+
+
+def test_limits_by_label_are_valences() -> None:
+    features = np.eye(2)[[0, 1, 1, 0]]
+    graph = Graph(nx.to_numpy_array(nx.path_graph(4)), features)
+    rule = MostNeighbours(9, by_label=(2, 2))
+    more = graph.adjacency.copy()
+    more[0, 2] = more[2, 0] = 1  # node 2 gets a third neighbour
+    assert not rule.allows(graph, more) and MostNeighbours(9, by_label=(2, 3)).allows(graph, more)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda: Keep(((1, 1),)), "no pair of two nodes"),
+        (lambda: Keep(cast(Any, 3)), "pairs of node numbers"),
+        (lambda: EdgeCount(5, 2), "give a range"),
+        (lambda: MostNeighbours(-1), "whole numbers"),
+        (lambda: Satisfies(cast(Any, 3)), "needs a function"),
+        (lambda: TaughtRSGGCE(constraints=cast(Any, KeepConnected())), "give a tuple of constraints"),
+    ],
+)
+def test_misuse_is_a_sentence(wrong: Any, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        wrong()

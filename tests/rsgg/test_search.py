@@ -1,0 +1,208 @@
+"""The ranked search against oracles that are any function of a set of edits, brute force included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rsgg.graph import GraphBatch
+from rsgg.oracles import CountingOracle
+from rsgg.oracles.oracle import Oracle
+from rsgg.rsgg_ce.search import (
+    NOTHING,
+    UNKNOWN,
+    Codes,
+    Found,
+    Lengths,
+    Orders,
+    Search,
+    edited,
+    feasible,
+    halving,
+    in_lock_step,
+    ranked,
+)
+
+Flips = Callable[[frozenset[int]], bool]
+
+
+def run(search: Search, flips: Flips, budget: int = 10_000) -> list[frozenset[int]]:
+    """Answer a search's questions; returns them."""
+    asked: list[frozenset[int]] = []
+    question = next(search, None)
+    while question is not None and len(asked) < budget:
+        edits = frozenset(question.tolist())
+        assert len(edits) == len(question), "no edit twice"
+        asked.append(edits)
+        try:
+            question = search.send(flips(edits))
+        except StopIteration:
+            question = None
+    return asked
+
+
+def orders(removals: int, additions: int) -> Orders:
+    """Removals 0, 1, …, additions 100, 101, …, in this order."""
+    one, other = np.arange(removals), 100 + np.arange(additions)
+    both = min(removals, additions)
+    in_turn = np.stack((one[:both], other[:both]), 1).ravel()
+    return Orders(one, other, np.concatenate((in_turn, one[both:], other[both:])))
+
+
+def found_by(
+    order: Orders, flips: Flips, *, lengths: Lengths = UNKNOWN, certify: bool = False, random: tuple[Orders, ...] = ()
+) -> tuple[Found, list[frozenset[int]]]:
+    found = Found()
+    return found, run(ranked(order, random, lengths, found, certify=certify), flips)
+
+
+rules = st.lists(st.frozensets(st.sampled_from([0, 1, 2, 3, 4, 100, 101, 102]), min_size=1, max_size=4), max_size=4)
+
+
+@given(rules, st.booleans())
+def test_what_a_monotone_oracle_accepts_is_found_and_is_the_shortest_prefix_of_its_side(
+    needs: list[frozenset[int]], certify: bool
+) -> None:
+    """The oracle flips where the edits contain one of the sets: then both sides together always flip, if any does."""
+
+    def flips(edits: frozenset[int]) -> bool:
+        return any(need <= edits for need in needs)
+
+    found, asked = found_by(orders(5, 3), flips, certify=certify)
+    assert (found.edits is not None) == bool(needs)
+    if found.edits is None:
+        return
+    edits = frozenset(found.edits.tolist())
+    assert flips(edits) and edits in asked, "it was shown to the oracle"
+    if certify:
+        assert found.irreducible
+        assert not any(flips(edits - {edit}) for edit in edits)
+    elif edits <= set(range(5)):
+        assert edits == set(range(len(edits))) and not flips(edits - {len(edits) - 1})
+
+
+@given(st.integers(0, 2**16), rules)
+def test_a_certificate_holds_for_oracles_that_are_not_monotone(key: int, needs: list[frozenset[int]]) -> None:
+    def flips(edits: frozenset[int]) -> bool:
+        return hash((key, *sorted(edits))) % 3 == 0 and bool(edits)
+
+    found, asked = found_by(orders(5, 4), flips, certify=True, random=(orders(5, 4),))
+    if found.edits is not None:
+        edits = frozenset(found.edits.tolist())
+        assert flips(edits) and edits in asked and found.irreducible
+        assert not any(flips(edits - {edit}) for edit in edits)
+
+
+def test_a_good_order_costs_one_question_and_its_certificate_none() -> None:
+    found, asked = found_by(orders(9, 9), lambda edits: 0 in edits, certify=True)
+    assert asked == [frozenset({0})]
+    assert found.irreducible and found.certificate_calls == 0
+
+
+def test_the_side_and_length_that_training_graphs_needed_are_tried_first() -> None:
+    lengths = Lengths(np.array([6]), np.array([3, 3, 4]))
+    _, asked = found_by(orders(20, 20), lambda edits: len(edits & set(range(100, 120))) >= 3, lengths=lengths)
+    assert asked == [frozenset({100, 101, 102}), frozenset({100, 101})]
+
+
+def test_expected_lengths_make_a_search_short() -> None:
+    lengths = Lengths(np.arange(1, 33), NOTHING)
+
+    def questions(needed: int) -> int:
+        return len(found_by(orders(64, 0), lambda edits: len(edits) >= needed, lengths=lengths)[1])
+
+    worst = max(map(questions, range(1, 33)))
+    assert worst <= 6, "log2 of 32 lengths, and one more"
+
+
+def test_without_a_flip_on_one_side_both_are_interleaved_and_then_random_orders_follow() -> None:
+    needs = {0, 1, 100, 101}
+    found, _ = found_by(orders(6, 6), lambda edits: needs <= edits and len(edits) < 8, certify=True)
+    assert found.edits is not None and set(found.edits.tolist()) == needs
+    reversed_ = Orders(np.arange(6)[::-1], 100 + np.arange(6)[::-1], NOTHING)
+    found, _ = found_by(orders(6, 6), lambda edits: edits == {5, 4}, random=(reversed_,))
+    assert found.edits is not None and set(found.edits.tolist()) == {4, 5}
+
+
+@given(st.frozensets(st.integers(0, 29), min_size=1, max_size=5))
+def test_halving_finds_what_is_needed_in_few_questions(needs: frozenset[int]) -> None:
+    found = Found()
+    asked = run(halving(np.arange(30), 0, found), lambda edits: needs <= edits)
+    assert found.edits is not None and set(found.edits.tolist()) == needs
+    assert len(asked) <= len(needs) * (1 + 5)  # log2 30 < 5
+
+
+@given(rules, st.integers(0, 12))
+def test_what_a_search_has_found_when_it_is_ended_flips(needs: list[frozenset[int]], budget: int) -> None:
+    found = Found()
+    run(ranked(orders(5, 3), [], UNKNOWN, found, certify=True), lambda e: any(n <= e for n in needs), budget)
+    assert found.edits is None or any(need <= set(found.edits.tolist()) for need in needs)
+
+
+def test_what_is_not_allowed_is_never_asked_about() -> None:
+    found = Found()
+    search = feasible(ranked(orders(6, 6), [], UNKNOWN, found, certify=True), lambda edits: len(edits) % 2 == 0)
+    asked = run(search, lambda edits: len(edits) >= 3)
+    assert asked and all(len(edits) % 2 == 0 for edits in asked)
+    assert found.edits is not None and len(found.edits) == 4
+
+
+# -- Many graphs ---------------------------------------------------------------------------------------------------
+
+
+class MoreEdges(Oracle):
+    """Class 1 from `least` edges on."""
+
+    name = "more-edges"
+
+    def __init__(self, least: int) -> None:
+        self.least, self.batches = least, 0
+
+    def predict(self, graphs: GraphBatch) -> torch.Tensor:
+        self.batches += 1
+        return (graphs.n_edges >= self.least).long()
+
+
+def paths(*sizes: int) -> GraphBatch:
+    import networkx as nx
+
+    return GraphBatch.of([nx.path_graph(size) for size in sizes])
+
+
+def test_edits_flip_pairs_in_both_triangles() -> None:
+    graphs = paths(3, 4)
+    n = graphs.n_nodes
+    made = edited(graphs, torch.tensor([1, 0]), [np.array([0 * n + 1, 0 * n + 3]), NOTHING])
+    assert torch.equal(made[1], graphs.adjacency[0]) and torch.equal(made[0], made[0].T)
+    assert made[0, 0, 3] == 1 and made[0, 1, 0] == 0 and int(made[0].sum()) == 2 * 3
+
+
+def all_pairs(size: int, n: int) -> Codes:
+    return np.array([u * n + v for u, v in combinations(range(size), 2) if v > u + 1])
+
+
+@pytest.mark.parametrize("budget", [None, 2])
+def test_searches_run_together_and_are_charged_apart(budget: int | None) -> None:
+    graphs = paths(4, 6, 6)
+    oracle = MoreEdges(least=6)
+    counted = CountingOracle(oracle, budget)
+    found = [Found() for _ in range(3)]
+    n = graphs.n_nodes
+    searches = [
+        ranked(Orders(NOTHING, all_pairs(size, n), NOTHING), [], UNKNOWN, one, certify=False)
+        for size, one in zip((4, 6, 6), found, strict=True)
+    ]
+    in_lock_step(searches, graphs, range(3), [7, 8, 9], counted, lambda answers, own: answers == 1)
+    lengths = [None if one.edits is None else len(one.edits) for one in found]
+    if budget is None:
+        assert lengths == [3, 1, 1]  # of 3, 5 and 5 edges
+        assert [counted.calls_of(owner) for owner in (7, 8, 9)] == [3, 1, 1]  # 1, 2 and 3 (all) additions; then one
+        assert oracle.batches == 3
+    else:
+        assert lengths == [None, 1, 1] and counted.calls_of(7) == 2
