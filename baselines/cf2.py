@@ -25,7 +25,7 @@ optimiser is said in `rsgg.baselines.released.cf2`. The defaults here are the or
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -118,8 +118,7 @@ class CF2(Explainer):
 
 def _edges_of(graphs: GraphBatch, n: int) -> EdgeBatch:
     """The edges of graphs that all have n nodes."""
-    features = None if graphs.features is None else graphs.features[:, :n]
-    return EdgeBatch.of(replace(graphs, adjacency=graphs.adjacency[:, :n, :n], features=features))
+    return EdgeBatch.of(graphs.cropped(n))
 
 
 def _without(edges: EdgeBatch, explanation: Tensor, n: int) -> Tensor:

@@ -24,7 +24,10 @@ from rsgg.graph import GraphBatch
 
 @dataclass(frozen=True, eq=False)
 class EdgeBatch:
-    """B simple graphs of at most N nodes: edge i joins nodes u[i] and v[i] of graph[i], each edge listed once."""
+    """B simple graphs of at most N nodes: edge i joins nodes u[i] and v[i] of graph[i], each edge listed once.
+
+    `features` are the nodes', [B, N, d]; `edge_features` has a value or a row for each edge, [K] or [K, d].
+    """
 
     n_nodes: int
     sizes: Tensor
@@ -32,12 +35,18 @@ class EdgeBatch:
     u: Tensor
     v: Tensor
     features: Tensor | None = None
+    edge_features: Tensor | None = None
 
     def __post_init__(self) -> None:
         if not self.graph.shape == self.u.shape == self.v.shape == (len(self.u),):
             shapes = [tuple(part.shape) for part in (self.graph, self.u, self.v)]
             raise GraphError(
                 f"A list of edges has graph, u and v of shapes {shapes}; give one number of each per edge."
+            )
+        if self.edge_features is not None and len(self.edge_features) != len(self.u):
+            raise GraphError(
+                f"A list of {len(self.u)} edges has edge features of shape {tuple(self.edge_features.shape)}; give one "
+                "row per edge."
             )
 
     def __len__(self) -> int:
@@ -46,12 +55,17 @@ class EdgeBatch:
     @classmethod
     def of(cls, graphs: GraphBatch) -> EdgeBatch:
         graph, u, v = graphs.edge_mask.nonzero(as_tuple=True)
-        return cls(graphs.n_nodes, graphs.sizes, graph, u, v, graphs.features)
+        edge_features = None if graphs.edge_features is None else graphs.edge_features[graph, u, v]
+        return cls(graphs.n_nodes, graphs.sizes, graph, u, v, graphs.features, edge_features)
 
     def to_dense(self) -> GraphBatch:
         adjacency = torch.zeros(len(self), self.n_nodes, self.n_nodes, dtype=torch.uint8)
         adjacency[self.graph, self.u, self.v] = adjacency[self.graph, self.v, self.u] = 1
-        return GraphBatch(adjacency, self.sizes, self.features, ("",) * len(self))
+        table = None
+        if (rows := self.edge_features) is not None:
+            table = rows.new_zeros(len(self), self.n_nodes, self.n_nodes, *rows.shape[1:])
+            table[self.graph, self.u, self.v] = table[self.graph, self.v, self.u] = rows
+        return GraphBatch(adjacency, self.sizes, self.features, ("",) * len(self), {}, table)
 
     @property
     def n_edges(self) -> Tensor:
@@ -75,13 +89,15 @@ class EdgeBatch:
         within = torch.arange(len(owner), device=index.device) - (counts.cumsum(0) - counts)[owner]
         edge = self.starts[index][owner] + within
         features = None if self.features is None else self.features[index]
-        return EdgeBatch(self.n_nodes, self.sizes[index], owner, self.u[edge], self.v[edge], features)
+        edge_features = None if self.edge_features is None else self.edge_features[edge]
+        return EdgeBatch(self.n_nodes, self.sizes[index], owner, self.u[edge], self.v[edge], features, edge_features)
 
     def joined(self, *others: EdgeBatch) -> EdgeBatch:
         """These graphs, then those of the others."""
         parts = (self, *others)
         before = torch.tensor([0, *(len(part) for part in parts)]).cumsum(0).tolist()
         features = [part.features for part in parts if part.features is not None]
+        edge_features = [part.edge_features for part in parts if part.edge_features is not None]
         return EdgeBatch(
             self.n_nodes,
             torch.cat([part.sizes for part in parts]),
@@ -89,6 +105,7 @@ class EdgeBatch:
             torch.cat([part.u for part in parts]),
             torch.cat([part.v for part in parts]),
             torch.cat(features) if features else None,
+            torch.cat(edge_features) if edge_features else None,
         )
 
     @cached_property

@@ -6,7 +6,9 @@ tensors, padded to the largest; a fold is one batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import hashlib
+import warnings
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, overload
 
@@ -22,9 +24,17 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 
+LARGEST_FEATURE = 1e15  # squares of larger numbers, summed over a data set, are infinite in single precision
+
+
 @dataclass(frozen=True, eq=False)
 class Graph:
     """An undirected simple graph: binary adjacency matrix A, optional node features X, optional name.
+
+    `edge_features` says of every pair of nodes what an edge between them has, or would have if it were added: a
+    symmetric array [n, n] for one number per edge (a weight, a type), or [n, n, d]. An oracle reads it at the edges of
+    the graph that it is asked about; whole numbers stay whole numbers. `node_names` are the user's names of the nodes
+    0, …, n - 1; without them nodes are called by their positions.
 
     Arrays are copied and made read-only. `Graph.unchecked` skips the validation for what a method returned
     as it is: some of the released methods produce self loops or count an edge twice.
@@ -33,22 +43,39 @@ class Graph:
     adjacency: np.ndarray
     features: np.ndarray | None = None
     name: str = ""
+    edge_features: np.ndarray | None = None
+    node_names: tuple[Hashable, ...] | None = None
 
     def __post_init__(self) -> None:
         adjacency = _checked_adjacency(self.adjacency, self.name)
-        features = _checked_features(self.features, len(adjacency), self.name)
+        n = len(adjacency)
         object.__setattr__(self, "adjacency", adjacency)
-        object.__setattr__(self, "features", features)
+        object.__setattr__(self, "features", _checked_features(self.features, n, self.name))
+        object.__setattr__(self, "edge_features", _checked_edge_features(self.edge_features, n, self.name))
+        object.__setattr__(self, "node_names", _checked_node_names(self.node_names, n, self.name))
 
     @classmethod
-    def unchecked(cls, adjacency: np.ndarray, features: np.ndarray | None = None, name: str = "") -> Graph:
+    def unchecked(
+        cls,
+        adjacency: np.ndarray,
+        features: np.ndarray | None = None,
+        name: str = "",
+        edge_features: np.ndarray | None = None,
+        node_names: tuple[Hashable, ...] | None = None,
+    ) -> Graph:
         """A graph taken as it is, multiplicities and self loops included."""
         graph = object.__new__(cls)
-        adjacency.flags.writeable = False
-        if features is not None:
-            features.flags.writeable = False
-        graph.__dict__.update(adjacency=adjacency, features=features, name=name)
+        for array in (adjacency, features, edge_features):
+            if array is not None:
+                array.flags.writeable = False
+        graph.__dict__.update(
+            adjacency=adjacency, features=features, name=name, edge_features=edge_features, node_names=node_names
+        )
         return graph
+
+    def with_adjacency(self, adjacency: np.ndarray) -> Graph:
+        """The same nodes with other edges, unchecked: what an explainer makes of this graph."""
+        return Graph.unchecked(adjacency, self.features, self.name, self.edge_features, self.node_names)
 
     @property
     def n_nodes(self) -> int:
@@ -70,31 +97,59 @@ class Graph:
     # -- other libraries -------------------------------------------------------------------------------
 
     @classmethod
-    def from_networkx(cls, graph: nx.Graph, *, features: str | None = None, name: str = "") -> Graph:
-        """From NetworkX, in its node order; `features` names a node attribute to take as X."""
+    def from_networkx(
+        cls,
+        graph: nx.Graph,
+        *,
+        features: str | None = None,
+        edge_features: str | None = None,
+        added_edge: Any = None,
+        name: str = "",
+    ) -> Graph:
+        """From NetworkX, in its node order; nodes that are not called 0, 1, … keep their names.
+
+        Args:
+            features: the node attribute to take as X.
+            edge_features: the edge attribute to take, a number or a row of numbers, e.g. "weight".
+            added_edge: what an edge that an explainer adds has; by default what is most frequent in the graph.
+            name: of the graph.
+
+        Attributes that are not named here are not seen by the oracle, which a warning says.
+        """
         if graph.is_directed() or graph.is_multigraph():
             raise GraphError("Only undirected simple graphs can be explained; convert the graph with nx.Graph first.")
+        _warn_of_dropped("node", {key for about in graph.nodes.values() for key in about} - {features}, "features")
+        _warn_of_dropped("edge", {key for *_, about in graph.edges.data() for key in about} - {edge_features})
         adjacency = nx.to_numpy_array(graph, weight=None)
-        if features is None:
-            return cls(adjacency, None, name)
-        without = [v for v, about in graph.nodes.items() if features not in about]
-        if without:
-            raise GraphError(
-                f"{_called(name)} has nodes without the attribute {features!r}, the first is {without[0]!r}; give it "
-                "to every node."
-            )
-        x: Any = [np.atleast_1d(about[features]) for about in graph.nodes.values()]
-        return cls(adjacency, x, name)
+        x = None if features is None else _attributes(graph.nodes.items(), features, "nodes", name)
+        x = None if x is None else [np.atleast_1d(row) for row in x]
+        table = None
+        if edge_features is not None:
+            at = {node: i for i, node in enumerate(graph)}
+            one_way = np.array([(at[u], at[v]) for u, v in graph.edges], dtype=int).reshape(-1, 2).T
+            rows = _attributes([((u, v), about) for u, v, about in graph.edges.data()], edge_features, "edges", name)
+            pairs, values = np.concatenate((one_way, one_way[::-1]), 1), _numbers([*rows, *rows], name)
+            table = _edge_table(len(adjacency), pairs, values, added_edge, name)
+        names = None if list(graph) == list(range(len(adjacency))) else tuple(graph)
+        return cls(adjacency, x, name, table, names)  # type: ignore[arg-type]  # the rows become an array
 
     def to_networkx(self) -> nx.Graph:
+        """As a NetworkX graph with this graph's node names; X and edge features are attributes x and edge_attr."""
         graph = nx.from_numpy_array((self.adjacency > 0).astype(int), edge_attr=None)
         if self.features is not None:
             nx.set_node_attributes(graph, dict(enumerate(self.features)), "x")
-        return graph
+        if self.edge_features is not None:
+            nx.set_edge_attributes(graph, {(u, v): self.edge_features[u, v] for u, v in graph.edges}, "edge_attr")
+        return graph if self.node_names is None else nx.relabel_nodes(graph, dict(enumerate(self.node_names)))
 
     @classmethod
-    def from_pyg(cls, data: Data, *, name: str = "") -> Graph:
-        """From PyG `Data`: `edge_index` must hold both directions of every edge; `x` becomes X."""
+    def from_pyg(cls, data: Data, *, added_edge: Any = None, name: str = "") -> Graph:
+        """From PyG `Data`: `edge_index` must hold both directions of every edge; `x` becomes X.
+
+        `edge_attr`, or else `edge_weight`, becomes the edge features. `added_edge` is what an edge that an explainer
+        adds has; by default what is most frequent in the graph. Other tensors of nodes and edges are not seen by the
+        oracle, which a warning says.
+        """
         n = data.num_nodes
         if not n or data.edge_index is None:
             raise GraphError("The PyG graph has no nodes or no edge_index; give it num_nodes and an edge_index.")
@@ -107,14 +162,104 @@ class Graph:
         if pairs.size and (pairs.min() < 0 or pairs.max() >= n):
             raise GraphError(f"{_called(name)} has edges to nodes that do not exist; number its {n} nodes from 0.")
         adjacency[pairs[0], pairs[1]] = 1
-        return cls(adjacency, None if data.x is None else data.x.cpu().numpy(), name)
+        kind = next((key for key in ("edge_attr", "edge_weight") if data.get(key) is not None), None)
+        table = None
+        if kind is not None:
+            table = _edge_table(n, pairs, data[kind].detach().cpu().numpy(), added_edge, name)
+        _warn_of_dropped("node or edge", _unread(data, kind))
+        return cls(adjacency, None if data.x is None else data.x.detach().cpu().numpy(), name, table)
 
     def to_pyg(self) -> Data:
+        """As PyG `Data`; edge features become `edge_attr`, and `edge_weight` too if they are one real number each."""
         from torch_geometric.data import Data
 
-        edge_index = torch.from_numpy(np.argwhere(self.adjacency > 0).T.copy())
+        pairs = np.argwhere(self.adjacency > 0).T.copy()
         x = None if self.features is None else torch.tensor(self.features)
-        return Data(x=x, edge_index=edge_index, num_nodes=self.n_nodes)
+        data = Data(x=x, edge_index=torch.from_numpy(pairs), num_nodes=self.n_nodes)
+        if self.edge_features is not None:
+            data.edge_attr = torch.tensor(self.edge_features[pairs[0], pairs[1]])
+            if are_weights(data.edge_attr):
+                data.edge_weight = data.edge_attr
+        return data
+
+
+def are_weights(edge_features: Tensor) -> bool:
+    """Are these edge features (one row per edge) one real number each, as edge weights are?"""
+    return edge_features.ndim == 1 and edge_features.is_floating_point()
+
+
+def _attributes(of: Iterable[tuple[Any, dict[Any, Any]]], key: str, what: str, name: str) -> list[Any]:
+    """The attribute `key` of every node or edge."""
+    read, without = [], []
+    for thing, about in of:
+        if key in about:
+            read.append(about[key])
+        else:
+            without.append(thing)
+    if without:
+        raise GraphError(
+            f"{_called(name)} has {what} without the attribute {key!r}, the first is {without[0]!r}; give it "
+            f"to every {what[:-1]}."
+        )
+    return read
+
+
+def _unread(data: Data, kind: str | None) -> set[str]:
+    """The tensors of nodes and edges that a PyG graph has besides those that are kept; masks say nothing about it."""
+    known = {"x", "edge_index", "y", "batch", kind}
+    keys = [key for key in data.keys() if key not in known and not key.endswith("mask")]  # noqa: SIM118
+    return {key for key in keys if data.is_node_attr(key) or data.is_edge_attr(key)}
+
+
+def _warn_of_dropped(what: str, keys: set[Any], option: str = "edge_features") -> None:
+    if keys:
+        named = ", ".join(sorted(map(repr, keys)))
+        advice = "only x and edge_attr (or edge_weight) are kept: put them there"
+        if what in ("node", "edge"):
+            advice = f"to show one of them, convert with Graph.from_networkx(graph, {option}=…)"
+        warnings.warn(f"The {what} attributes {named} are not shown to the oracle; {advice}.", stacklevel=3)
+
+
+def _edge_table(n: int, pairs: np.ndarray, values: np.ndarray, added_edge: Any, name: str) -> np.ndarray:
+    """What every pair of nodes has or would have, [n, n] or [n, n, d]: `values` at the edges, else `added_edge`."""
+    if len(values) != pairs.shape[1]:
+        raise GraphError(
+            f"{_called(name)} has {pairs.shape[1]} directed edges but edge features of shape {values.shape}; give one "
+            "row per column of edge_index."
+        )
+    if added_edge is None:
+        added = _most_frequent(values)
+    else:
+        added = _numbers([added_edge], name)[0]
+        if added.shape != values.shape[1:]:
+            raise GraphError(
+                f"{_called(name)} has edge features of shape {values.shape[1:]} per edge, but added_edge has "
+                f"{added.shape}; give it the same shape."
+            )
+    table = np.empty((n, n, *values.shape[1:]), dtype=np.result_type(values, added))
+    table[:] = added
+    table[pairs[0], pairs[1]] = values
+    return table
+
+
+def _most_frequent(values: np.ndarray) -> np.ndarray:
+    """The most frequent row; the middle one in sorted order of those that are equally frequent; zero if none."""
+    if not len(values):
+        return np.zeros(values.shape[1:], dtype=values.dtype)
+    rows, counts = np.unique(values, axis=0, return_counts=True)
+    most = rows[counts == counts.max()]
+    middle: np.ndarray = np.asarray(most[len(most) // 2])
+    return middle
+
+
+def _numbers(rows: list[Any], name: str) -> np.ndarray:
+    try:
+        numbers = np.array(rows)
+        if numbers.dtype.kind not in "buif":
+            raise TypeError("not numbers")
+    except (TypeError, ValueError) as error:
+        raise GraphError(f"{_called(name)} has edge features that are not rows of numbers of one length.") from error
+    return numbers
 
 
 def _called(name: str) -> str:
@@ -164,8 +309,46 @@ def _checked_features(features: Any, n: int, name: str) -> np.ndarray | None:
         raise GraphError(f"{who} has {n} nodes but features of shape {x.shape}; give one row per node.")
     if not np.isfinite(x).all():
         raise GraphError(f"{who} has NaN or infinite node features; fill or drop them first.")
+    if (np.abs(x) > LARGEST_FEATURE).any():
+        raise GraphError(
+            f"{who} has node features as large as {np.abs(x).max():.0e}, whose squares overflow; scale them first."
+        )
     x.flags.writeable = False
     return x
+
+
+def _checked_edge_features(features: Any, n: int, name: str) -> np.ndarray | None:
+    if features is None:
+        return None
+    who = _called(name)
+    values = _numbers(features, name)
+    values = values.astype(np.float32 if values.dtype.kind == "f" else np.int64)
+    if values.ndim not in (2, 3) or values.shape[:2] != (n, n):
+        raise GraphError(
+            f"{who} has {n} nodes but edge features of shape {values.shape}; give a value, or a row of values, for "
+            f"each pair of nodes: [{n}, {n}] or [{n}, {n}, width]."
+        )
+    if not np.isfinite(values).all():
+        raise GraphError(f"{who} has NaN or infinite edge features; fill or drop them first.")
+    if (values != values.swapaxes(0, 1)).any():
+        u, v = np.argwhere(values != values.swapaxes(0, 1))[0][:2]
+        raise GraphError(
+            f"{who} has edge features that differ between the directions of the pair {u}, {v}; give both the same."
+        )
+    values.flags.writeable = False
+    return values
+
+
+def _checked_node_names(names: Any, n: int, name: str) -> tuple[Hashable, ...] | None:
+    if names is None:
+        return None
+    given = tuple(names)
+    if len(given) != n or len(set(given)) != n:
+        raise GraphError(
+            f"{_called(name)} has {n} nodes and {len(given)} node names, {len(set(given))} of them different; give "
+            "each node a name of its own."
+        )
+    return given
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,8 +357,9 @@ class GraphBatch(Sequence[Graph]):
 
     `adjacency` is uint8 [B, N, N], `sizes` int64 [B]; rows and columns beyond a graph's size are zero. `features` is X
     [B, N, d] as the oracle sees it. `encodings` are structural node encodings [B, N, d] computed from A alone (see
-    `rsgg.encodings`), carried along so that they are computed once per data set. Made directly, only shapes are
-    checked; `GraphBatch.of` checks each graph.
+    `rsgg.encodings`), carried along so that they are computed once per data set. `edge_features` [B, N, N] or
+    [B, N, N, d] and `node_names` are those of the graphs (see `Graph`). Made directly, only shapes are checked;
+    `GraphBatch.of` checks each graph.
     """
 
     adjacency: Tensor
@@ -183,6 +367,8 @@ class GraphBatch(Sequence[Graph]):
     features: Tensor | None = None
     names: tuple[str, ...] = ()
     encodings: dict[str, Tensor] = field(default_factory=dict)
+    edge_features: Tensor | None = None
+    node_names: tuple[tuple[Hashable, ...] | None, ...] = ()
 
     def __post_init__(self) -> None:
         shape, count = tuple(self.adjacency.shape), len(self.adjacency)
@@ -195,21 +381,35 @@ class GraphBatch(Sequence[Graph]):
                 f"A batch of shape {shape} has node features of shape {tuple(self.features.shape)}; they must be "
                 f"[{count}, {shape[1]}, width]."
             )
+        if self.edge_features is not None and tuple(self.edge_features.shape[:3]) != shape:
+            raise GraphError(
+                f"A batch of shape {shape} has edge features of shape {tuple(self.edge_features.shape)}; they must be "
+                f"{list(shape)}, or that with a width."
+            )
         if self.names and len(self.names) != count:
             raise GraphError(f"A batch of {count} graphs has {len(self.names)} names; give one each, or none.")
         if not self.names:
-            object.__setattr__(self, "names", tuple(str(i) for i in range(len(self.adjacency))))
+            names = tuple(content_name(*self._arrays(i)) for i in range(count))
+            object.__setattr__(self, "names", names)
 
     @classmethod
-    def of(cls, graphs: GraphBatch | Graph | nx.Graph | Data | Iterable[Any]) -> GraphBatch:
+    def of(
+        cls, graphs: GraphBatch | Graph | nx.Graph | Data | Iterable[Any], *, named_by_position: bool = False
+    ) -> GraphBatch:
         """A batch from anything this library understands.
 
         `rsgg.Graph`, NetworkX graphs, PyG `Data`, or a list of them; a PyG data set, `DataLoader` or `Batch`, or a
-        list of `Batch`es, taken as the graphs that they hold.
+        list of `Batch`es, taken as the graphs that they hold. Random draws depend on the names of graphs; one without
+        a name is named by its content, so that it is explained the same wherever it stands in a list, or by its
+        position, as data sets do whose graphs never change places.
         """
         if isinstance(graphs, GraphBatch):
             return graphs
-        return cls._stack([_as_graph(graph, i) for i, graph in enumerate(_each_graph(graphs))])
+        converted = [_as_graph(graph, i) for i, graph in enumerate(_each_graph(graphs))]
+        batch = cls._stack(converted)
+        if named_by_position:
+            return replace(batch, names=tuple(graph.name or str(i) for i, graph in enumerate(converted)))
+        return batch
 
     @classmethod
     def _stack(cls, graphs: list[Graph]) -> GraphBatch:
@@ -233,8 +433,16 @@ class GraphBatch(Sequence[Graph]):
             features = torch.zeros(len(graphs), n, widths.pop())
             for i, graph in enumerate(graphs):
                 features[i, : graph.n_nodes] = torch.tensor(graph.features)
-        names = tuple(graph.name or str(i) for i, graph in enumerate(graphs))
-        return cls(adjacency, sizes, features, names)
+        names = tuple(g.name or content_name(g.adjacency, g.features, g.edge_features) for g in graphs)
+        node_names = tuple(graph.node_names for graph in graphs)
+        return cls(adjacency, sizes, features, names, {}, _stacked_edge_features(graphs, n), node_names)
+
+    def _arrays(self, index: int) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+        """Adjacency, features and edge features of one graph without padding, copied."""
+        n = int(self.sizes[index])
+        features = None if self.features is None else self.features[index, :n].cpu().numpy().copy()
+        edge_features = None if self.edge_features is None else self.edge_features[index, :n, :n].cpu().numpy().copy()
+        return self.adjacency[index, :n, :n].cpu().numpy().copy(), features, edge_features
 
     def __len__(self) -> int:
         return len(self.adjacency)
@@ -246,15 +454,12 @@ class GraphBatch(Sequence[Graph]):
     def __getitem__(self, index: int | slice) -> Graph | GraphBatch:
         if isinstance(index, slice):
             return self.select(torch.arange(len(self))[index])
-        n = int(self.sizes[index])
-        features = None if self.features is None else self.features[index, :n].numpy().copy()
-        return Graph.unchecked(self.adjacency[index, :n, :n].numpy().copy(), features, self.names[index])
+        adjacency, features, edge_features = self._arrays(index)
+        node_names = self.node_names[index] if self.node_names else None
+        return Graph.unchecked(adjacency, features, self.names[index], edge_features, node_names)
 
     def __iter__(self) -> Iterator[Graph]:
-        adjacency, sizes = self.adjacency.cpu().numpy(), self.sizes.tolist()
-        features = [None] * len(self) if self.features is None else self.features.cpu().numpy()
-        for a, x, n, name in zip(adjacency, features, sizes, self.names, strict=True):
-            yield Graph.unchecked(a[:n, :n].copy(), None if x is None else x[:n].copy(), name)
+        return (self[i] for i in range(len(self)))
 
     @property
     def n_nodes(self) -> int:
@@ -305,12 +510,27 @@ class GraphBatch(Sequence[Graph]):
             None if self.features is None else self.features[index],
             tuple(self.names[i] for i in index.tolist()),
             {kind: encoding[index] for kind, encoding in self.encodings.items()},
+            None if self.edge_features is None else self.edge_features[index],
+            tuple(self.node_names[i] for i in index.tolist()) if self.node_names else (),
+        )
+
+    def cropped(self, n: int) -> GraphBatch:
+        """The same graphs, none of which has more than n nodes, padded to n nodes only."""
+        return GraphBatch(
+            self.adjacency[:, :n, :n],
+            self.sizes,
+            None if self.features is None else self.features[:, :n],
+            self.names,
+            {kind: encoding[:, :n] for kind, encoding in self.encodings.items()},
+            None if self.edge_features is None else self.edge_features[:, :n, :n],
+            self.node_names,
         )
 
     def candidates(self, adjacency: Tensor, owner: Tensor) -> GraphBatch:
         """New adjacency matrices for the graphs at `owner`, with their features: what an oracle is asked about."""
         features = None if self.features is None else self.features[owner]
-        return GraphBatch(adjacency, self.sizes[owner], features, ("",) * len(adjacency))
+        edge_features = None if self.edge_features is None else self.edge_features[owner]
+        return GraphBatch(adjacency, self.sizes[owner], features, ("",) * len(adjacency), {}, edge_features)
 
     def encoding(self, kind: str) -> Tensor:
         """Structural node encodings [B, N, d] of this kind, computed unless they came with the data set."""
@@ -324,7 +544,36 @@ class GraphBatch(Sequence[Graph]):
         adjacency = self.adjacency.gather(1, rows.expand_as(self.adjacency))
         adjacency = adjacency.gather(2, rows.transpose(1, 2).expand_as(self.adjacency))
         features = None if self.features is None else self.features.gather(1, rows.expand_as(self.features))
-        return replace(self, adjacency=adjacency, features=features, encodings={})
+        own, columns = torch.arange(len(self))[:, None, None], permutations[:, None, :]
+        edge_features = None if self.edge_features is None else self.edge_features[own, rows, columns]
+        node_names = tuple(
+            None if nodes is None else tuple(nodes[i] for i in order[: len(nodes)])
+            for nodes, order in zip(self.node_names, permutations.tolist(), strict=False)
+        )
+        return replace(
+            self,
+            adjacency=adjacency,
+            features=features,
+            encodings={},
+            edge_features=edge_features,
+            node_names=node_names,
+        )
+
+
+def _stacked_edge_features(graphs: list[Graph], n: int) -> Tensor | None:
+    """The edge features of all graphs, padded, [B, n, n] or [B, n, n, d]; None if none of them has any."""
+    tables = [graph.edge_features for graph in graphs if graph.edge_features is not None]
+    if not tables:
+        return None
+    if len(tables) < len(graphs):
+        raise GraphError("Some graphs have edge features and some have none; give them to all or to none.")
+    shapes = {table.shape[2:] for table in tables}
+    if len(shapes) > 1:
+        raise GraphError(f"The graphs have edge features of different shapes ({sorted(shapes)}); use one.")
+    stacked = torch.zeros(len(graphs), n, n, *shapes.pop(), dtype=torch.tensor(np.result_type(*tables).type()).dtype)
+    for i, table in enumerate(tables):
+        stacked[i, : len(table), : len(table)] = torch.tensor(table)
+    return stacked
 
 
 def _each_graph(graphs: Any) -> Iterator[Any]:
@@ -345,10 +594,23 @@ def _each_graph(graphs: Any) -> Iterator[Any]:
 
 
 def _as_graph(graph: Graph | nx.Graph | Data, position: int) -> Graph:
-    if isinstance(graph, Graph):
-        return graph
-    if isinstance(graph, nx.Graph):
-        return Graph.from_networkx(graph, name=str(position))
-    if hasattr(graph, "edge_index"):
-        return Graph.from_pyg(graph, name=str(position))
+    try:
+        if isinstance(graph, Graph):
+            return graph
+        if isinstance(graph, nx.Graph):
+            return Graph.from_networkx(graph)
+        if hasattr(graph, "edge_index"):
+            return Graph.from_pyg(graph)
+    except GraphError as error:
+        raise GraphError(f"Number {position} of the graphs (from 0): {error}") from error
     raise GraphError(f"A {type(graph).__name__} is not a graph; give rsgg.Graph, networkx.Graph or PyG Data.")
+
+
+def content_name(adjacency: np.ndarray, features: np.ndarray | None, edge_features: np.ndarray | None = None) -> str:
+    """A name made of what is in a graph, for graphs that have none: random draws depend on names, not on positions."""
+    digest = hashlib.blake2b(f"{len(adjacency)}".encode(), digest_size=8)
+    for array in (adjacency, features, edge_features):
+        if array is not None:
+            digest.update(f"{array.shape} {array.dtype}".encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+    return f"graph-{digest.hexdigest()}"

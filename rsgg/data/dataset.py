@@ -66,7 +66,7 @@ class Dataset:
             numbers = torch.tensor(labels)
         except (TypeError, ValueError) as error:
             raise DataError(f"The labels of the data set {name!r} are not numbers ({error}); use 0, 1, …") from error
-        return cls(name, GraphBatch.of(graphs), numbers)
+        return cls(name, GraphBatch.of(graphs, named_by_position=True), numbers)
 
     def __len__(self) -> int:
         return len(self.graphs)

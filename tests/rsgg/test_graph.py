@@ -1,5 +1,6 @@
 """Graphs and batches: what is refused and how it is said, and the ways in from and out to other libraries."""
 
+import warnings
 from collections.abc import Callable
 
 import networkx as nx
@@ -13,9 +14,14 @@ from torch_geometric.data import Batch, Data, InMemoryDataset
 from torch_geometric.loader import DataLoader
 from torch_geometric.utils import from_networkx
 
+from rsgg.baselines.controls import RandomEdits, TwoSided
+from rsgg.baselines.search import IRand
+from rsgg.edges import EdgeBatch
 from rsgg.errors import GraphError
+from rsgg.explainer import Explainer
 from rsgg.graph import Graph, GraphBatch
-from tests.graphs import gnp_graphs, tree
+from rsgg.oracles import TreeCyclesOracle
+from tests.graphs import gnp_graphs, tree, unicyclic
 
 SQUARE = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
 
@@ -58,6 +64,7 @@ def test_bad_adjacency_is_refused_with_a_sentence(adjacency: np.ndarray, sentenc
         ([[1.0], [np.nan], [0.0]], "NaN or infinite node features"),
         ([[1.0], [1.0, 2.0], [0.0]], "not rows of numbers of one length"),
         (["a", "b", "c"], "not rows of numbers"),
+        ([[1.0], [-1e30], [0.0]], "as large as 1e\\+30, whose squares overflow; scale them"),
     ],
 )
 def test_bad_features_are_refused_with_a_sentence(features: object, sentence: str) -> None:
@@ -149,6 +156,128 @@ def test_networkx_features_are_read_from_every_node() -> None:
     assert read is not None and read.tolist() == [[1], [2], [3]]
 
 
+# -- edge features and node names --------------------------------------------------------------------------
+
+
+def bonds(rows: object = None) -> Data:
+    """The path 0 - 1 - 2 - 3, whose edges are of the types 5, 5 and 7."""
+    one_way, types = torch.tensor([[0, 1, 2], [1, 2, 3]]), torch.tensor([5, 5, 7])
+    both = torch.cat((one_way, one_way.flip(0)), 1)
+    return Data(edge_index=both, edge_attr=torch.cat((types, types)) if rows is None else rows, num_nodes=4)
+
+
+def test_edge_attributes_of_pyg_are_kept_and_added_edges_have_a_declared_type() -> None:
+    table = Graph.from_pyg(bonds()).edge_features
+    assert table is not None and table.shape == (4, 4) and table.dtype == np.int64
+    assert [table[u, v] for u, v in ((0, 1), (2, 1), (3, 2))] == [5, 5, 7]
+    assert table[0, 2] == table[3, 0] == 5, "the most frequent type"
+    declared = Graph.from_pyg(bonds(), added_edge=9)
+    assert declared.edge_features is not None and declared.edge_features[0, 2] == 9 == declared.edge_features[2, 0]
+    edited = declared.with_adjacency(np.ones((4, 4), dtype=np.uint8) - np.eye(4, dtype=np.uint8)).to_pyg()
+    types = dict(zip(map(tuple, edited.edge_index.T.tolist()), edited.edge_attr.tolist(), strict=True))
+    assert types == {(u, v): int(declared.edge_features[u, v]) for u in range(4) for v in range(4) if u != v}
+    back = Graph.from_pyg(Graph.from_pyg(bonds()).to_pyg())
+    assert back.edge_features is not None and np.array_equal(back.edge_features, table)
+
+
+def test_weights_and_rows_of_edges_are_kept_as_they_are() -> None:
+    data = bonds()
+    data.edge_weight, data.edge_attr = data.edge_attr / 10, None
+    weighted = Graph.from_pyg(data)
+    assert weighted.edge_features is not None and weighted.edge_features.dtype == np.float32
+    assert torch.equal(weighted.to_pyg().edge_weight.unique(), torch.tensor([0.5, 0.7]))
+    rows = Graph.from_pyg(bonds(torch.eye(3).repeat(2, 1)))
+    assert rows.edge_features is not None and rows.edge_features.shape == (4, 4, 3)
+    assert rows.edge_features[1, 2].tolist() == rows.edge_features[2, 1].tolist() == [0, 1, 0]
+    assert rows.edge_features[0, 3].tolist() == [0, 1, 0], "the middle one of equally frequent rows"
+    assert (
+        Graph.from_pyg(bonds(torch.empty(0, 2)).update({"edge_index": torch.empty(2, 0, dtype=torch.long)})).n_edges
+        == 0
+    )
+
+
+def test_batches_and_lists_of_edges_carry_edge_features() -> None:
+    graphs = [
+        Graph.from_pyg(bonds()),
+        Graph.from_pyg(Data(edge_index=torch.tensor([[0, 1], [1, 0]]), edge_attr=torch.tensor([3, 3]), num_nodes=2)),
+    ]
+    batch = GraphBatch.of(graphs)
+    assert batch.edge_features is not None and batch.edge_features.shape == (2, 4, 4)
+    for again, graph in zip(batch, graphs, strict=True):
+        assert np.array_equal(again.edge_features, graph.edge_features)  # type: ignore[arg-type]
+    owner = torch.tensor([1, 0, 0])
+    asked = batch.candidates(batch.adjacency[owner], owner)
+    assert torch.equal(asked.edge_features, batch.edge_features[owner])  # type: ignore[arg-type]
+    edges = EdgeBatch.of(batch)
+    assert edges.edge_features is not None and edges.edge_features.tolist() == [5, 5, 7, 3]
+    chosen = edges.select(torch.tensor([1, 0])).joined(edges)
+    assert chosen.edge_features is not None and chosen.edge_features.tolist() == [3, 5, 5, 7, 5, 5, 7, 3]
+    dense = edges.to_dense()
+    assert dense.edge_features is not None
+    present = batch.adjacency > 0
+    assert torch.equal(dense.edge_features[present], batch.edge_features[present])
+    renamed = batch.select(torch.tensor([0])).relabelled(torch.tensor([[2, 0, 3, 1]]))
+    assert renamed.edge_features is not None and renamed.edge_features[0, 0, 2] == 7, "old pair 2, 3"
+    cropped = batch.select(torch.tensor([1])).cropped(2)
+    assert cropped.adjacency.shape == (1, 2, 2) and EdgeBatch.of(cropped).edge_features.tolist() == [3]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: Graph.from_pyg(bonds(torch.arange(6))), "differ between the directions of the pair 0, 1"),
+        (lambda: Graph.from_pyg(bonds(torch.ones(4))), r"6 directed edges but edge features of shape \(4,\)"),
+        (lambda: Graph.from_pyg(bonds(), added_edge=[1, 2]), r"added_edge has \(2,\); give it the same shape"),
+        (lambda: Graph.from_pyg(bonds(), added_edge="single"), "edge features that are not rows of numbers"),
+        (lambda: Graph(SQUARE, edge_features=np.ones((2, 2))), r"edge features of shape \(2, 2\)"),
+        (lambda: Graph(SQUARE, edge_features=np.full((3, 3), np.nan)), "NaN or infinite edge features"),
+        (lambda: Graph(SQUARE, node_names=("a", "b")), "3 nodes and 2 node names"),
+        (lambda: Graph(SQUARE, node_names=("a", "b", "a")), "2 of them different"),
+        (lambda: GraphBatch.of([Graph.from_pyg(bonds()), tree(3)]), "Some graphs have edge features and some"),
+        (lambda: GraphBatch.of([bonds(), bonds(torch.ones(6, 2))]), "edge features of different shapes"),
+        (
+            lambda: Graph.from_networkx(nx.path_graph(3), edge_features="w"),
+            r"edges without the attribute 'w', the first is \(0, 1\)",
+        ),
+        (lambda: GraphBatch.of([tree(3), bonds(torch.arange(6))]), "^Number 1 of the graphs"),
+    ],
+)
+def test_bad_edge_features_and_node_names_are_refused(make: Callable[[], object], sentence: str) -> None:
+    with pytest.raises(GraphError, match=sentence):
+        make()
+
+
+def test_networkx_names_and_weights_come_back() -> None:
+    graph = nx.Graph()
+    graph.add_nodes_from(["c", "a", "b"])
+    graph.add_edge("b", "a", weight=0.5)
+    read = Graph.from_networkx(graph, edge_features="weight")
+    assert read.node_names == ("c", "a", "b") and read.edges() == [(1, 2)]
+    batch = GraphBatch.of(read)
+    back = batch[0].to_networkx()
+    assert list(back) == ["c", "a", "b"] and {frozenset(e) for e in back.edges} == {frozenset("ab")}
+    assert float(back.edges["a", "b"]["edge_attr"]) == 0.5
+    assert batch.relabelled(torch.tensor([[2, 0, 1]])).node_names == (("b", "c", "a"),)
+    assert Graph.from_networkx(nx.path_graph(3)).node_names is None
+
+
+def test_what_is_dropped_is_said() -> None:
+    graph = nx.path_graph(3)
+    nx.set_node_attributes(graph, 1, "atom")
+    nx.set_edge_attributes(graph, 1, "bond")
+    with pytest.warns(UserWarning, match=r"node attributes 'atom' are not shown to the oracle; .*features=…\)"):
+        Graph.from_networkx(graph, edge_features="bond")
+    with pytest.warns(UserWarning, match=r"edge attributes 'bond' are not shown to the oracle; .*edge_features=…\)"):
+        Graph.from_networkx(graph, features="atom")
+    data = bonds()
+    data.pos, data.y, data.train_mask = torch.zeros(4, 3), torch.tensor([1]), torch.ones(4)
+    with pytest.warns(UserWarning, match="^The node or edge attributes 'pos' are not shown to the oracle"):
+        GraphBatch.of([data])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        GraphBatch.of([bonds()])
+
+
 # -- batches ---------------------------------------------------------------------------------------------
 
 
@@ -201,10 +330,25 @@ def test_whatever_holds_pyg_graphs_is_taken_as_the_graphs_it_holds(held: Callabl
         assert np.array_equal(read.adjacency, nx.to_numpy_array(graph))
 
 
-def test_names_are_kept_or_numbered() -> None:
-    batch = GraphBatch.of([Graph(SQUARE, name="first"), Graph(SQUARE), tree(4)])
-    assert batch.names == ("first", "1", "2")
-    assert batch[1:].names == ("1", "2") and batch[0].name == "first"
+def test_names_are_kept_or_made_of_the_content() -> None:
+    graphs = [Graph(SQUARE, name="first"), Graph(SQUARE), tree(4), Graph(SQUARE, np.ones((3, 1)))]
+    batch = GraphBatch.of(graphs[:3])
+    assert batch.names[0] == batch[0].name == "first" and batch[1:].names == batch.names[1:]
+    assert len(set(batch.names)) == 3 and GraphBatch.of(graphs[2:0:-1]).names == batch.names[2:0:-1]
+    assert GraphBatch.of(Graph(SQUARE)).names == batch.names[1:2], "padding does not matter"
+    assert GraphBatch(batch.adjacency, batch.sizes).names[1:] == batch.names[1:]
+    assert GraphBatch.of(graphs[3]).names != batch.names[1:2], "features are part of the content"
+    assert GraphBatch.of(graphs[:3], named_by_position=True).names == ("first", "1", "2")
+
+
+@pytest.mark.parametrize("explainer", [RandomEdits(), TwoSided(), IRand()])
+def test_a_graph_without_a_name_is_explained_the_same_wherever_it_stands(explainer: Explainer) -> None:
+    graphs = [tree(7, seed) if seed % 2 else unicyclic(7, 3, seed) for seed in range(6)]
+    for kind in (lambda graph: graph, from_networkx, Graph.from_networkx):
+        forwards = explainer.explain([kind(graph) for graph in graphs], TreeCyclesOracle())
+        backwards = explainer.explain([kind(graph) for graph in reversed(graphs)], TreeCyclesOracle())
+        assert [r.edits for r in forwards] == [r.edits for r in reversed(backwards)]
+    assert len({tuple(r.edits) for r in forwards}) > 2
 
 
 def test_selection_by_position_mask_and_slice() -> None:
@@ -215,7 +359,7 @@ def test_selection_by_position_mask_and_slice() -> None:
         batch.select(torch.tensor([False, True, False, True])),
         batch[1::2],
     ):
-        assert chosen.sizes.tolist() == [4, 6] and chosen.names == ("1", "3")
+        assert chosen.sizes.tolist() == [4, 6] and chosen.names == (batch.names[1], batch.names[3])
         assert chosen.features is not None and chosen.features[:, 0, 0].tolist() == [4, 6]
         assert torch.equal(chosen.encoding("degree"), batch.encodings["degree"][[1, 3]])
 
