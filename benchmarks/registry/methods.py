@@ -210,8 +210,8 @@ METHODS: list[Method] = [
         "rsgg-ce", "released", RELEASED_RSGG, "RSGG-CE, as released", BLUE, "s",
         same_start=True, calls_per_check=2, revision=2,
     ),
-    # Beyond the paper: a ranked search instead of sampled coins, with scores that are taught, trained by score function,
-    # or none.
+    # Beyond the paper: a ranked search instead of sampled coins, with scores that are taught, trained by score
+    # function, or none.
     Method("rsgg-ce-taught", "beyond", TAUGHT, "RSGG-CE, taught", NAVY, "o", on=TAUGHT_ON, seconds_per_fold=5),
     Method(
         "rsgg-ce-certified", "beyond", TAUGHT, "RSGG-CE, taught and certified", NAVY, "*", CERTIFIED, TAUGHT_ON,

@@ -180,7 +180,7 @@ constraints = st.one_of(
 def test_every_returned_graph_keeps_every_constraint(rules: list[Constraint], seed: int) -> None:
     rng = np.random.default_rng(seed)
     graphs = [
-        nx.gnp_random_graph(int(rng.integers(5, 9)), float(rng.uniform(0.1, 0.6)), seed=int(rng.integers(1e6)))
+        nx.gnp_random_graph(int(rng.integers(5, 9)), float(rng.uniform(0.1, 0.6)), seed=int(rng.integers(1_000_000)))
         for _ in range(6)
     ]
     batch = GraphBatch.of(graphs)
