@@ -206,7 +206,7 @@ class LedgerFile:
             with _damage_noticed(path):
                 meta = json.loads(pq.read_metadata(path).metadata[METADATA])
                 if meta["format"] != FORMAT:
-                    raise Damaged("was written in another format, by an older version of this project")
+                    raise Damaged("was written in another format (python -m benchmarks.migrate brings it up to date)")
                 about = {key_of(cell["definition"]): (cell, place) for cell, place in _layout(meta)}
                 if "cells" not in meta and next(iter(about))[:16] not in path.name:
                     raise Damaged("holds another cell than its name says")
