@@ -14,7 +14,14 @@ from packaging.utils import canonicalize_name
 import rsgg
 
 ROOT = Path(__file__).parent.parent
-OURS = {"rsgg", "benchmarks", "figures", "tests", *(path.stem for path in (ROOT / "tests" / "strangers").glob("*.py"))}
+OURS = {
+    "rsgg",
+    "benchmarks",
+    "figures",
+    "docs",
+    "tests",
+    *(path.stem for path in (ROOT / "tests" / "strangers").glob("*.py")),
+}
 CALLED = {"PIL": "pillow", "torch_geometric": "torch-geometric"}  # modules whose package has another name
 NOT_IMPORTED = {
     "cluster": {
