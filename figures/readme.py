@@ -17,6 +17,7 @@ from benchmarks.registry.metrics import METRICS
 from benchmarks.registry.rules import IN_PART
 from benchmarks.results.files import REFERENCE, ROOT, shown, write_text
 from benchmarks.results.reader import Results
+from figures.report.opening import glance
 from figures.tables import training as of_training
 from figures.tables.numbers import PREDICTION, cells, row_label, stored
 from figures.tables.sheet import Cell, Group, Sheet, pipes, row_marks
@@ -57,12 +58,14 @@ def table1(results: Results) -> str:
     shown = [row for entry in tasks.of_paper() for row in rows.get(entry.name, ()) if row.method not in LEFT_OUT]
     tables = [_of_dataset(means, name, [*own]) for name, own in groupby(shown, lambda row: row.dataset)]
     about = f"{CALLS_RULE} {row_marks(row.marks for row in shown)}{_collapsed(results, shown)}"
-    return "\n\n".join([_counts(stored(results, "verdicts")), *tables, about, _listed(stored(results, "findings"))])
+    return "\n\n".join([*tables, about, _listed(stored(results, "findings"))])
 
 
-def _counts(verdicts: pd.DataFrame) -> str:
-    informative, beside = headline(verdicts)
-    return f"**{informative}** {beside}".strip()
+def summary(results: Results) -> str:
+    """The first screen: what reproduced, what that is worth, and what the method does, a line each."""
+    informative, beside = headline(stored(results, "verdicts"))
+    glances = [said for name in tasks.PAPER for said in glance(stored(results, "table1", as_text=False), name)]
+    return "\n".join(f"- {said}" for said in (f"**{informative}**", beside, *glances, claims(results)) if said)
 
 
 def _of_dataset(means: pd.Series, dataset: str, rows: list[RowView]) -> str:
@@ -231,8 +234,8 @@ def training(results: Results) -> str:
 # -- The file --------------------------------------------------------------------------------------------
 
 BLOCKS = {
-    "results": table1, "training": training, "ablations": ablations, "claims": claims, "growth": growth,
-    "searches": searches,
+    "summary": summary, "results": table1, "training": training, "ablations": ablations, "claims": claims,
+    "growth": growth, "searches": searches,
 }  # fmt: skip
 
 

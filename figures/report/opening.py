@@ -20,6 +20,7 @@ SPOKEN_OF = (  # how a row is spoken of, in the order of the sentence
     ("rsgg-ce", "released", "the released code gives"),
     ("rsgg-ce", "literal", "to the letter, the method reaches"),
     ("rsgg-ce", "faithful", "trained by score function, which the paper does not describe, it reaches"),
+    ("rsgg-ce-certified", "beyond", "taught by a search and certified, beyond the paper, it reaches"),
     ("two-sided-min", "search", "a random order of edits with a minimiser, which learns nothing, reaches"),
     ("optimum", "control", "the optimum is"),
 )
@@ -42,7 +43,7 @@ def opening(results: Results) -> dict[str, Any] | None:
         "cards": {tasks.label(str(name)): _card(rows) for name, rows in verdicts.groupby("dataset", sort=False)},
         "metrics": TABLE1,
         "not_reproduced": [_grouped(rows) for _, rows in open_ones.groupby(["verdict", "explanation"], sort=True)],
-        "glance": [said for name in tasks.PAPER for said in _glance(table1, name)],
+        "glance": [said for name in tasks.PAPER for said in glance(table1, name)],
     }
 
 
@@ -71,7 +72,7 @@ def _grouped(rows: pd.DataFrame) -> dict[str, str]:
     return {"verdict": first["verdict"], "what": "; ".join(parts), "why": sentence(first["explanation"])}
 
 
-def _glance(table: pd.DataFrame, dataset: str) -> list[str]:
+def glance(table: pd.DataFrame, dataset: str) -> list[str]:
     """RSGG-CE on a data set in a sentence: printed, as released, as written, and what can be had without it."""
     means = table.set_index(["dataset", "method", "variant", "metric"])["mean"]
     paper = (printed(dataset, "rsgg-ce", name) for name in BOTH)

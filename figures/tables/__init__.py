@@ -42,6 +42,7 @@ BUILDERS: dict[str, Callable[..., list[Sheet]]] = {  # the other tables are show
     "hyperparameters": searches.hyperparameters,
     "tuning": searches.tuning,
     "runtime": measurements.runtime,
+    "variations": measurements.variations,
     "runtime_growth": measurements.runtime_growth,
     "convergence": measurements.convergence,
     "convergence_checks": measurements.convergence,

@@ -77,6 +77,47 @@ def _point(point: Any, decimals: int, with_error: bool) -> str:
     return number(point.mean, decimals) + (f" ±{number(point.se, decimals)}" if known else "")
 
 
+# -- Variations ------------------------------------------------------------------------------------------
+
+STUDIES = {
+    "training": "RSGG-CE by score function on Tree-Cycles, without one part of its training",
+    "meg-asd": "MEG on ASD, with one thing changed",
+}
+
+
+def variations(results: Results, *, everything: bool) -> list[Sheet]:
+    """A sheet per study: Correctness and GED of each variation, their differences from the row as it is."""
+    table = stored(results, "variations", as_text=False)
+    headings = ["Variation", "Instead", "Correctness", "difference", "GED", "difference", "Folds"]
+    sheets = []
+    for study, lines in table.groupby("study", sort=False):
+        rows = []
+        for (name, instead), own in lines.fillna({"instead": ""}).groupby(["variation", "instead"], sort=False):
+            by_metric = own.set_index("metric")
+            line = [Cell(str(name)), Cell(str(instead))]
+            for metric, decimals in (("correctness", 3), ("ged", 2)):
+                point = by_metric.loc[metric]
+                line += [Cell(number(point["mean"], decimals)), _difference(point, decimals)]
+            rows.append([*line, Cell(f"{by_metric.loc['correctness', 'folds']:.0f}")])
+        sheets.append(Sheet(f"variations-{study}", STUDIES.get(str(study), str(study)), headings, [Group("", rows)]))
+    about = (
+        "Differences from the row as it is on the same folds, with 95 % intervals; in bold those with p < .05 in a "
+        "paired t-test after Holm's correction within a study. Folds of a replicate share training graphs, so that p "
+        "values are somewhat too small."
+    )
+    notes = [f"Missing: {gap}." for gap in missing(results, "variations")]
+    return [text("variations", "Variations", about, notes), *sheets]
+
+
+def _difference(point: pd.Series, decimals: int) -> Cell:
+    if not point["difference"] == point["difference"] or point["variation"] == "as it is":
+        return Cell("")
+    interval = (
+        "" if pd.isna(point["ci_low"]) else f" [{point['ci_low']:+.{decimals}f}, {point['ci_high']:+.{decimals}f}]"
+    )
+    return Cell(f"{point['difference']:+.{decimals}f}{interval}", "best" if point["matters"] == "yes" else "")
+
+
 # -- Runtime ---------------------------------------------------------------------------------------------
 
 QUANTITIES = {  # heading and unit of what is shown of a point

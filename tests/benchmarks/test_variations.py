@@ -1,0 +1,63 @@
+"""Variations of a row: which cells they are, and what is said of their differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from benchmarks.registry.methods import rows
+from benchmarks.running.options import VariationOptions
+from benchmarks.variations import AS_IT_IS, Variations, cells_of, difference, judged, studies
+from rsgg.errors import UsageError
+from rsgg.rsgg_ce.left_out import PARTS
+
+
+def test_every_part_of_the_training_is_left_out_on_graphs_that_chose_nothing() -> None:
+    cells = cells_of(studies()["training"], VariationOptions())
+    assert len(cells) == 2 * 10 * (len(PARTS) + 1)
+    assert {cell.seed for cell in cells} == {11, 12}, "replicates 0 and 1 were looked at"
+    assert len({cell.key for cell in cells}) == len(cells)
+    whole = next(cell for cell, name in cells.items() if name == AS_IT_IS)
+    assert whole.method.options == rows()["rsgg-ce", "faithful"].for_task("tree-cycles").options
+
+
+def test_no_cell_of_a_study_is_a_cell_of_a_table() -> None:
+    names = {cell.method.name for study in studies().values() for cell in cells_of(study, VariationOptions())}
+    assert not names & {name for name, _ in rows()}
+
+
+def test_a_study_that_is_not_there_is_a_sentence() -> None:
+    with pytest.raises(UsageError, match="training"):
+        Variations().plan(VariationOptions(study=["trainign"]))
+
+
+def test_differences_are_paired_over_folds() -> None:
+    index = pd.MultiIndex.from_product([[11, 12], range(5)], names=["seed", "fold"])
+    rng = np.random.default_rng(0)
+    whole = pd.Series(rng.normal(size=10), index)
+    own = whole + 0.3 + pd.Series(rng.normal(0, 0.1, 10), index)
+    line = difference(own, whole)
+    expected = stats.ttest_rel(own, whole)
+    assert line["p"] == pytest.approx(expected.pvalue) and line["folds"] == 10
+    low, high = expected.confidence_interval(0.95)
+    assert [line["ci_low"], line["ci_high"]] == pytest.approx([low, high])
+    assert difference(whole, whole)["p"] == 1.0
+    assert "p" not in difference(whole.iloc[:1], whole.iloc[:1])
+
+
+def test_only_sure_differences_in_correctness_and_ged_matter() -> None:
+    lines = pd.DataFrame(
+        {
+            "variation": [AS_IT_IS, "a", "a", "a", "b"],
+            "metric": ["correctness", "correctness", "ged", "explain_calls", "correctness"],
+            "p": [np.nan, 0.001, 0.02, 1e-9, 0.03],
+            "p_holm": np.nan,
+            "matters": None,
+        }
+    )
+    found = judged(lines)
+    assert found["p_holm"].iloc[1] == pytest.approx(0.003) and found["p_holm"].iloc[2] == pytest.approx(0.04)
+    assert found["matters"].iloc[[1, 2, 4]].tolist() == ["yes"] * 3
+    assert pd.isna(found["matters"].iloc[0]) and pd.isna(found["matters"].iloc[3])
