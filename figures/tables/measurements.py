@@ -110,7 +110,7 @@ def variations(results: Results, *, everything: bool) -> list[Sheet]:
 
 
 def _difference(point: pd.Series, decimals: int) -> Cell:
-    if not point["difference"] == point["difference"] or point["variation"] == "as it is":
+    if pd.isna(point["difference"]) or point["variation"] == "as it is":
         return Cell("")
     interval = (
         "" if pd.isna(point["ci_low"]) else f" [{point['ci_low']:+.{decimals}f}, {point['ci_high']:+.{decimals}f}]"
