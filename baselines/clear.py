@@ -85,10 +85,10 @@ class CLEAR(Explainer):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed_for(seed, "clear"))
             self.network_ = CVAE(graphs.n_nodes, raw.shape[2], self.n_classes_, self.dropout)
-            self._train(given, oracle, rng)
+            self._train(given, graphs, oracle, rng)
         self.network_.eval()
 
-    def _train(self, given: Given, oracle: CountingOracle, rng: torch.Generator) -> None:
+    def _train(self, given: Given, graphs: GraphBatch, oracle: CountingOracle, rng: torch.Generator) -> None:
         optimiser = torch.optim.Adam(self.network_.parameters(), lr=self.lr, weight_decay=self.weight_decay)
         self.history_: list[dict[str, float]] = []
         for epoch in range(self.epochs):
@@ -98,7 +98,7 @@ class CLEAR(Explainer):
             classifier = torch.zeros(())
             if epoch >= self.classifier_from * self.epochs:
                 shown = torch.randperm(len(given.adjacency), generator=rng)[: self.classifier_batch]
-                classifier = _classifier_loss(terms.soft[shown], given.wanted[shown], oracle)
+                classifier = _classifier_loss(terms.soft[shown], graphs.select(shown), given.wanted[shown], oracle)
                 loss = loss + self.counterfactual * classifier
             optimiser.zero_grad()
             loss.backward()
@@ -252,9 +252,9 @@ def losses(network: CVAE, given: Given, noise: Tensor) -> Losses:
     )
 
 
-def _classifier_loss(soft: Tensor, wanted: Tensor, oracle: CountingOracle) -> Tensor:
+def _classifier_loss(soft: Tensor, graphs: GraphBatch, wanted: Tensor, oracle: CountingOracle) -> Tensor:
     """CE of the oracle's relaxation on Â against the wanted class: one call per graph."""
-    p = oracle.relaxed(symmetric(soft)).gather(1, wanted[:, None])
+    p = oracle.relaxed_graphs(graphs, symmetric(soft)).gather(1, wanted[:, None])
     return -p.clamp(min=SMALLEST_PROBABILITY).log().mean()
 
 

@@ -323,4 +323,4 @@ def _blocks(graphs: GraphBatch) -> list[GraphBatch]:
 
 def _relaxed(oracle: CountingOracle, graphs: GraphBatch, soft: Tensor | None = None) -> Tensor:
     """Class probabilities of soft adjacency matrices with these graphs' features; of the graphs themselves if None."""
-    return oracle.relaxed(graphs.adjacency.float() if soft is None else soft, graphs.features)
+    return oracle.relaxed_graphs(graphs, graphs.adjacency.float() if soft is None else soft)

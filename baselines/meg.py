@@ -354,7 +354,7 @@ class GraphEnvironment:
             flips = bool(self.oracle.predict(asked, owner)[0] != self.class_)
             return float(flips), flips
         with torch.no_grad():
-            probabilities = self.oracle.relaxed(adjacency.float(), asked.features, owner)[0]
+            probabilities = self.oracle.relaxed_graphs(asked, adjacency.float(), owner)[0]
         return 1 - float(probabilities[self.class_]), int(probabilities.argmax()) != self.class_
 
     def _similarity(self, state: frozenset[int]) -> float:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rsgg.graph import Graph, GraphBatch
     from rsgg.metrics import evaluate
     from rsgg.minimise import Minimised
-    from rsgg.oracles import ASDOracle, CountingOracle, Oracle, PyGOracle, TreeCyclesOracle
+    from rsgg.oracles import ASDOracle, CallableOracle, CountingOracle, Oracle, PyGOracle, TreeCyclesOracle
     from rsgg.quick import UntaughtSearch, explain
     from rsgg.rsgg_ce import RSGGCE, LiteralRSGGCE, ReleasedRSGGCE
     from rsgg.rsgg_ce.partial_order import ExistingThenMissing, Group, PartialOrder, Within
@@ -38,6 +38,7 @@ __all__ = [
     "ASD",
     "RSGGCE",
     "ASDOracle",
+    "CallableOracle",
     "Candidate",
     "Capabilities",
     "Choice",
@@ -80,7 +81,7 @@ _MODULES = {
     "rsgg.graph": ("Graph", "GraphBatch"),
     "rsgg.metrics": ("evaluate",),
     "rsgg.minimise": ("Minimised",),
-    "rsgg.oracles": ("ASDOracle", "CountingOracle", "Oracle", "PyGOracle", "TreeCyclesOracle"),
+    "rsgg.oracles": ("ASDOracle", "CallableOracle", "CountingOracle", "Oracle", "PyGOracle", "TreeCyclesOracle"),
     "rsgg.quick": ("UntaughtSearch", "explain"),
     "rsgg.rsgg_ce": ("RSGGCE", "LiteralRSGGCE", "ReleasedRSGGCE"),
     "rsgg.rsgg_ce.partial_order": ("ExistingThenMissing", "Group", "PartialOrder", "Within"),

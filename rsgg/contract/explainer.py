@@ -163,6 +163,10 @@ class SpyOracle(WrappedOracle):
         self.seen += len(adjacency)
         return super().relaxed(adjacency, features)
 
+    def relaxed_graphs(self, graphs: GraphBatch, soft: Tensor) -> Tensor:
+        self.seen += len(graphs)
+        return super().relaxed_graphs(graphs, soft)
+
     def predict_edges(self, graphs: EdgeBatch) -> Tensor:
         self.seen += len(graphs)
         return super().predict_edges(graphs)
@@ -186,6 +190,9 @@ class FailingOracle(WrappedOracle):
         return super().predict(graphs)
 
     def relaxed(self, adjacency: Tensor, features: Tensor | None = None) -> Tensor:
+        raise ValueError("the model is gone")
+
+    def relaxed_graphs(self, graphs: GraphBatch, soft: Tensor) -> Tensor:
         raise ValueError("the model is gone")
 
     def relaxed_edges(self, graphs: EdgeBatch, weight: Tensor) -> Tensor:

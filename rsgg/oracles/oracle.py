@@ -74,6 +74,13 @@ class Oracle(ABC):
             f"A relaxation was asked for, but {self.why_not_differentiable()}; black-box explainers do without one."
         )
 
+    def relaxed_graphs(self, graphs: GraphBatch, soft: Tensor) -> Tensor:
+        """`relaxed` for soft versions, [B, N, N], of these graphs, whose sizes, features and edge features hold.
+
+        Oracles for which padding is not the same as isolated nodes, or that read edge features, override it.
+        """
+        return self.relaxed(soft, graphs.features)
+
     def relaxed_edges(self, graphs: EdgeBatch, weight: Tensor) -> Tensor:
         """`relaxed` for graphs of which only the listed edges are soft: `weight` [K] in [0, 1], one per edge."""
         soft = weight.new_zeros(len(graphs), graphs.n_nodes, graphs.n_nodes)
@@ -107,12 +114,18 @@ class WrappedOracle(Oracle):
     def __init__(self, oracle: Oracle) -> None:
         if not isinstance(oracle, Oracle):
             raise OracleError(f"A {_called(oracle)} is not an oracle; give an instance of a subclass of rsgg.Oracle.")
-        if isinstance(oracle.n_classes, bool) or not isinstance(oracle.n_classes, int) or oracle.n_classes < 2:
-            raise OracleError(
-                f"The oracle {oracle.name!r} has n_classes = {oracle.n_classes!r}; a classifier has at least two."
-            )
         self.oracle = oracle
-        self.name, self.n_classes = oracle.name, oracle.n_classes  # type: ignore[misc]
+        self.name = oracle.name  # type: ignore[misc]
+        try:
+            count = oracle.n_classes
+        except OracleError:  # a model that has not been asked yet does not know
+            return
+        if isinstance(count, bool) or not isinstance(count, int) or count < 2:
+            raise OracleError(f"The oracle {oracle.name!r} has n_classes = {count!r}; a classifier has at least two.")
+
+    @property
+    def n_classes(self) -> int:  # type: ignore[override]
+        return self.oracle.n_classes
 
     def predict(self, graphs: GraphBatch) -> Tensor:
         return self.oracle.predict(graphs)
@@ -128,6 +141,9 @@ class WrappedOracle(Oracle):
 
     def relaxed(self, adjacency: Tensor, features: Tensor | None = None) -> Tensor:
         return self.oracle.relaxed(adjacency, features)
+
+    def relaxed_graphs(self, graphs: GraphBatch, soft: Tensor) -> Tensor:
+        return self.oracle.relaxed_graphs(graphs, soft)
 
     def relaxed_edges(self, graphs: EdgeBatch, weight: Tensor) -> Tensor:
         return self.oracle.relaxed_edges(graphs, weight)
@@ -214,6 +230,10 @@ class CountingOracle(WrappedOracle):
     def relaxed(self, adjacency: Tensor, features: Tensor | None = None, owner: Tensor | None = None) -> Tensor:
         """The oracle's relaxation; each soft graph scored is a call too, charged as in `predict`."""
         return self._relaxed(len(adjacency), owner, lambda: self.oracle.relaxed(adjacency, features))
+
+    def relaxed_graphs(self, graphs: GraphBatch, soft: Tensor, owner: Tensor | None = None) -> Tensor:
+        """As `relaxed`, for soft versions of these graphs."""
+        return self._relaxed(len(graphs), owner, lambda: self.oracle.relaxed_graphs(graphs, soft))
 
     def relaxed_edges(self, graphs: EdgeBatch, weight: Tensor, owner: Tensor | None = None) -> Tensor:
         """As `relaxed`, for lists of edges."""

@@ -216,10 +216,13 @@ class OneLogit(nn.Module):
         (lambda: PyGOracle(SmallGCN(), 1), "n_classes=1 cannot be explained"),
         (lambda: PyGOracle(SmallGCN(), "3"), "n_classes='3'"),  # type: ignore[arg-type]
         (lambda: PyGOracle(SmallGCN(), True), "n_classes=True"),
-        (lambda: PyGOracle(SmallGCN(classes=3)).predict(featured()), r"row of 2 logits .* it returned shape \(12, 3\)"),
-        (lambda: PyGOracle(OneLogit()).predict(featured()), r"it returned shape \(12, 1\)"),
+        (lambda: PyGOracle(SmallGCN(), 2).predict(featured()), r"row of 2 numbers .* it returned shape \(8, 3\)"),
+        (lambda: PyGOracle(OneLogit(), 3).predict(featured()), r"it returned shape \(8, 1\)"),
         (lambda: PyGOracle(SmallGCN(), 3).predict(GraphBatch.of(tree(5))), "with node features of width 1"),
-        (lambda: PyGOracle(OneLogit(), edge_weights=True).predict(featured()), r"batch, edge_weight=…\)"),
+        (
+            lambda: PyGOracle(OneLogit(), edge_weights=True),
+            r"forward takes \(x, edge_index, batch\) and no edge_weight",
+        ),
         (lambda: CountingOracle(TreeCyclesOracle), r"class \(TreeCyclesOracle\) is not an oracle"),  # type: ignore[arg-type]
         (lambda: CountingOracle(TreeCyclesOracle(), -1), "budget is -1"),
         (lambda: CountingOracle(TreeCyclesOracle(), 1.5), "budget is 1.5"),  # type: ignore[arg-type]
