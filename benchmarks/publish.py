@@ -19,9 +19,10 @@ from benchmarks.results.cell import Cell
 from benchmarks.results.files import shown, write_bytes
 from benchmarks.results.ledger import Store, compact
 from benchmarks.running.experiment import Experiment, Finished
-from benchmarks.running.options import AblationOptions, RunOptions, Table1Options
+from benchmarks.running.options import AblationOptions, RunOptions, Table1Options, VariationOptions
 from benchmarks.searching import tables as searches
 from benchmarks.table1 import Table1
+from benchmarks.variations import Variations
 from rsgg.errors import UsageError
 
 COPIED = ("hpo_*.csv", "runtime*.csv", "datasets.csv", "speed*.csv", "traces.parquet", "candidates.parquet")
@@ -29,6 +30,7 @@ RENDERED: tuple[tuple[type[Experiment], RunOptions], ...] = (  # in the order in
     (Ablation, AblationOptions()),
     (Convergence, RunOptions()),
     (Table1, Table1Options()),
+    (Variations, VariationOptions()),
 )
 CONFIRMATION = Table1Options(methods=["rsgg-ce:faithful"], datasets=["tree-cycles"], seeds=["1"])
 """RSGG-CE on graphs that its training was not worked out on; the folder `confirmation` of a reference."""
@@ -56,8 +58,7 @@ def render(out: Path) -> None:
         _render(kind(), options, out)
     if (out / "table1.csv").is_file():
         claims.render(out, out)
-    if (out / "confirmation").is_dir():
-        _render(Table1(), CONFIRMATION, out / "confirmation")
+    if _render(Table1(), CONFIRMATION, out, out / "confirmation"):
         (out / "confirmation" / MANIFEST).unlink()  # one manifest over all files of a reference
     with Artefacts(out, "publish") as files:
         for name in unlisted(out, {}):  # all files: ledgers and copies may have changed since they were listed
@@ -65,8 +66,10 @@ def render(out: Path) -> None:
         files.forget_what_is_gone()
 
 
-def _render(experiment: Experiment, options: RunOptions, folder: Path) -> None:
-    """The tables of an experiment from the cells that are stored in a folder, if there are any."""
-    store, cells = Store(folder), experiment.plan(options)
-    if store.stored(cells):
-        experiment.write(Finished(cells, store, folder, {}), options)
+def _render(experiment: Experiment, options: RunOptions, source: Path, folder: Path | None = None) -> bool:
+    """The tables of an experiment from the cells that are stored in a folder, if there are any; into another one."""
+    store, cells = Store(source), experiment.plan(options)
+    if not store.stored(cells):
+        return False
+    experiment.write(Finished(cells, store, folder or source, {}), options)
+    return True

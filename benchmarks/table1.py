@@ -29,7 +29,7 @@ from benchmarks.running.plan import cells_for
 REPLICATES = {
     ("rsgg-ce", "released"): 20,
 }
-REPLICATES_OF_VARIANT = {"released": 5, "control": 5, "search": 5}
+REPLICATES_OF_VARIANT = {"released": 5, "control": 5, "search": 5, "faithful": 3, "literal": 3, "beyond": 3}
 REPLICATES_WITHOUT_TRAINING = 10  # RSGG-CE with an untrained or uniform generator costs next to nothing
 
 

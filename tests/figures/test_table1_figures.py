@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 
 from benchmarks.registry.methods import rows as registered
 from benchmarks.results.reader import Results
-from figures import budget, paired, pareto, per_class, style, tradeoff
+from figures import break_even, budget, paired, pareto, per_class, style, tradeoff
 from figures.figure import Draw
 
 
@@ -181,6 +181,24 @@ def test_undominated_agrees_with_the_definition() -> None:
     by_definition = [not any(all(q <= p) and any(q < p) for q in points) for p in points]
     assert pareto.undominated(points).tolist() == by_definition
     assert 0 < sum(by_definition) < 40
+
+
+def test_break_even_is_where_both_have_asked_equally_many(tmp_path: Path) -> None:
+    at = break_even.break_even(fit=1700, explain=2.2, search=6.5)
+    assert 1700 + 2.2 * at == pytest.approx(6.5 * at)
+    assert break_even.break_even(fit=10, explain=7, search=6.5) == np.inf
+    table = rows(
+        {
+            ("rsgg-ce-taught", "beyond"): {"fit_calls": 1700, "explain_calls": 2.2, "correctness": 1.0},
+            ("rsgg-ce", "faithful"): {"fit_calls": 351_000, "explain_calls": 2.5, "correctness": 0.7},
+            ("two-sided-min", "search"): {"fit_calls": 0, "explain_calls": 6.5, "correctness": 1.0},
+        }
+    )
+    (drawn,) = break_even.draw(stored(tmp_path, table1=table))
+    assert "RSGG-CE, taught breaks even at 396 graphs." in drawn.caption
+    lines = [line for line in drawn.figure.axes[0].get_lines() if len(line.get_xdata()) > 1]
+    assert len(lines) == 2, "few questions are no merit where little is explained"
+    assert sorted(line.get_ydata()[0] for line in lines) == pytest.approx([6.5, 1702.2])
 
 
 def test_pareto_rings_what_nothing_beats(tmp_path: Path) -> None:

@@ -1,0 +1,76 @@
+"""Beyond the paper: questions to the oracle in all, training included, for explaining m graphs.
+
+    python figures/break_even.py [--results results/reference]
+
+What is learnt in advance has to be paid for in advance: fit + m · explain questions. Against a search that learns
+nothing (`SEARCH`) a method breaks even at m = fit / (what the search asks per graph - what the method asks per graph).
+Only rows of a high Correctness are drawn: few questions are no merit where nothing is explained. From `table1.csv`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from benchmarks.registry.methods import Row
+from benchmarks.registry.rules import CORRECTNESS_FLOOR
+from benchmarks.results.reader import Results
+from figures import figure, style
+from figures.figure import CAPTIONS, Drawn
+
+SEARCH: Row = ("two-sided-min", "search")
+LEFT_OUT = ("optimum", "dce", "random", "random-min", "two-sided", "clear", "g-countergan")
+GRAPHS = np.logspace(0, 5, 60)
+NEEDED = ("fit_calls", "explain_calls", "correctness")
+
+
+def draw(results: Results) -> list[Drawn]:
+    """Draw total questions against the number of explained graphs, from a stored Table 1."""
+    table, missing = figure.table_of(results, "table1", figure.TABLE1)
+    tasks = figure.tasks_in(table)
+    drawing, axes = figure.panels(tasks, 1, 3.4, sharey=True)
+    said, shown = [], []
+    for axis, task in zip(axes[0], tasks, strict=True):
+        costs = questions(table[table["dataset"] == task.name])
+        shown += [row for row in costs.index if row not in shown]
+        said += [f"{task.title}: {_panel(axis, costs)}."]
+        axis.set(xscale="log", yscale="log", xlabel="graphs that are explained")
+    axes[0, 0].set_ylabel("questions to the oracle, fitting included")
+    looks = [style.look(row) for row in sorted(shown, key=list(figure.rows_in(table)).index)]
+    style.legend_below(drawing, [style.handle(look.label, look.colour, "-", look.marker, ms=4) for look in looks], 3)
+    figure.heading(drawing, "What learning costs in advance, and when it has paid for itself", results)
+    return [Drawn("break_even", drawing, figure.caption(CAPTIONS["break_even"], *said), missing=tuple(missing))]
+
+
+def questions(table: pd.DataFrame) -> pd.DataFrame:
+    """Questions to fit and to explain a graph (`fit`, `explain`) of the rows of a high Correctness on one data set."""
+    means = table.pivot(index=["method", "variant"], columns="metric", values="mean").reindex(columns=list(NEEDED))
+    good = means[means["correctness"] >= CORRECTNESS_FLOOR].dropna()
+    good = good.loc[[row for row in figure.rows_in(table, LEFT_OUT) if row in good.index]]
+    return good.rename(columns={"fit_calls": "fit", "explain_calls": "explain"})
+
+
+def break_even(fit: float, explain: float, search: float) -> float:
+    """How many graphs a method has to explain until it has asked no more than the search; infinite if never."""
+    return fit / (search - explain) if explain < search else math.inf
+
+
+def _panel(axis: Axes, costs: pd.DataFrame) -> str:
+    """Draw a line per row, with a mark where it meets the search; returns these points in words."""
+    search = costs["explain"].get(SEARCH, math.nan)
+    said = []
+    for row, cost in costs.iterrows():
+        look = style.look(row)
+        axis.plot(GRAPHS, cost["fit"] + GRAPHS * cost["explain"], color=look.colour, lw=1.6 if row == SEARCH else 1.1)
+        at = break_even(cost["fit"], cost["explain"], search)
+        if cost["fit"] and at <= GRAPHS[-1]:
+            axis.plot(at, at * search, marker=look.marker, color=look.colour, ms=6, mec="white", mew=0.5)
+            said.append(f"{look.label} breaks even at {math.ceil(at):,} graphs")
+    return "; ".join(said) or "none breaks even"
+
+
+if __name__ == "__main__":
+    figure.script("break_even", draw)
