@@ -67,8 +67,7 @@ def _edges_in_words(graph: Graph, pairs: Sequence[Pair]) -> str:
 
 def node_name(graph: Graph, node: int) -> str:
     """What the user calls this node; its number where nodes have no names."""
-    names = getattr(graph, "node_names", None)
-    return str(node if names is None else names[node])
+    return str(node if graph.node_names is None else graph.node_names[node])
 
 
 # -- Layout ------------------------------------------------------------------------------------------------------
@@ -76,8 +75,7 @@ def node_name(graph: Graph, node: int) -> str:
 
 def layout(graph: Graph) -> np.ndarray:
     """Where the nodes of a graph are drawn, float [n, 2] between 0 and 1; always the same for the same edges."""
-    plain = graph.to_networkx()
-    plain = nx.relabel_nodes(plain, dict(zip(plain, range(graph.n_nodes), strict=True)))
+    plain = nx.from_numpy_array((graph.adjacency > 0).astype(int), edge_attr=None)
     if graph.n_nodes == 1:
         return np.full((1, 2), 0.5)
     if graph.n_nodes > NODES_FOR_EXACT_LAYOUT:

@@ -11,21 +11,25 @@ explainer once and use its `explain`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import networkx as nx
 from torch import Tensor
 from torch.nn import Module
 
+from rsgg.constraints import Constraint, constraints_advice
 from rsgg.errors import UsageError
 from rsgg.explainer import Candidate, Capabilities, Explainer, hyper
 from rsgg.graph import Graph, GraphBatch
 from rsgg.oracles.oracle import CountingOracle, Oracle
-from rsgg.oracles.pyg import PyGOracle
+from rsgg.oracles.pyg import CallableOracle, PyGOracle
 from rsgg.rsgg_ce.explainer import in_blocks
-from rsgg.rsgg_ce.ranked import candidates, search
+from rsgg.rsgg_ce.ranked import NO_FLIP, candidates, search
 from rsgg.rsgg_ce.search import UNKNOWN
+
+NOTHING_FLIPS = "none of the edits that were tried changed the class"
 
 
 @dataclass(kw_only=True)
@@ -34,6 +38,9 @@ class UntaughtSearch(Explainer):
 
     certify: bool = hyper(True, "certify", doc="show of every edit that it is needed")
     restarts: int = hyper(3, "restarts", at_least=1, doc="random orders that are tried until one changes the class")
+    constraints: tuple[Constraint, ...] = hyper(
+        (), "constraints", check=constraints_advice, doc="rules that every result keeps (rsgg.constraints)"
+    )
 
     capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True)
 
@@ -44,23 +51,25 @@ class UntaughtSearch(Explainer):
             part = graphs.select(rows)
             found = search(
                 part, classes[rows], oracle, None, [UNKNOWN] * len(part), seed=seed, k=k, first_owner=first_owner,
-                certify=self.certify, restarts=self.restarts,
+                certify=self.certify, restarts=self.restarts, constraints=self.constraints,
             )  # fmt: skip
-            return candidates(found, part, k, oracle, first_owner)
+            made = candidates(found, part, k, oracle, first_owner)
+            return [replace(one, reason=NOTHING_FLIPS) if one.reason == NO_FLIP else one for one in made]
 
         return in_blocks(graphs, k, searched)
 
 
 def explain(
-    model: Oracle | Module, data: Any, *, k: int = 1, seed: int = 0, budget: int | None = None,
-    seconds: float | None = None,
+    model: Oracle | Module | Callable[..., Any], data: Any, *, k: int = 1, constraints: tuple[Constraint, ...] = (),
+    seed: int = 0, budget: int | None = None, seconds: float | None = None,
 ) -> Any:  # fmt: skip
     """Counterfactuals of one graph or of many, by a search without training.
 
     Args:
-        model: a PyG graph classifier, or an `rsgg.Oracle`.
+        model: a PyG graph classifier, an `rsgg.Oracle`, or any function of PyG graphs that gives their classes.
         data: a graph (`rsgg.Graph`, NetworkX graph or PyG `Data`), or many of them (a list, data set, loader, batch).
         k: candidates per graph; a further one edits other node pairs.
+        constraints: rules that every result keeps, e.g. `(OnlyRemovals(), KeepConnected())` of `rsgg.constraints`.
         seed: decides all random draws.
         budget: the most questions to the model per graph; no limit if not given.
         seconds: time limit per graph; none if not given.
@@ -72,7 +81,7 @@ def explain(
     oracle = _as_oracle(model)
     if budget is not None or seconds is not None:
         oracle = CountingOracle(oracle, budget, seconds)
-    results = UntaughtSearch().explain(data, oracle, k=k, seed=seed)
+    results = UntaughtSearch(constraints=constraints).explain(data, oracle, k=k, seed=seed)
     return results[0] if k == 1 and _is_one_graph(data) else results
 
 
@@ -81,9 +90,10 @@ def _as_oracle(model: object) -> Oracle:
         return model
     if isinstance(model, Module):
         return PyGOracle(model)
-    raise UsageError(
-        f"A {type(model).__name__} cannot be explained; give a PyG model (a torch.nn.Module) or an rsgg.Oracle."
-    )
+    if callable(model) and not isinstance(model, type):
+        return CallableOracle(model)
+    what = f"class ({model.__name__})" if isinstance(model, type) else type(model).__name__
+    raise UsageError(f"A {what} cannot be explained; give a trained PyG model, an rsgg.Oracle or a function of graphs.")
 
 
 def _is_one_graph(data: object) -> bool:

@@ -1,0 +1,139 @@
+"""`rsgg.explain`: any model, one graph or many, no training."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import networkx as nx
+import pytest
+import torch
+from torch_geometric.data import Batch
+from torch_geometric.nn import global_add_pool
+from torch_geometric.utils import degree, from_networkx
+
+import rsgg
+from rsgg.constraints import OnlyRemovals
+from rsgg.errors import UsageError
+from rsgg.explainer import one_thread_if_small
+from tests.graphs import gnp_graphs, has_cycle
+
+LIMIT = 12  # edges of the largest graph of class 0
+
+
+class CountsEdges(torch.nn.Module):
+    """Class 1 are graphs with more than twelve edges: every counterfactual without superfluous edits has thirteen or
+    twelve edges, whichever edges they are."""
+
+    def forward(self, x, edge_index, batch):
+        edges = global_add_pool(degree(edge_index[0], len(x))[:, None], batch) / 2
+        return torch.cat((LIMIT + 0.5 - edges, edges - LIMIT - 0.5), 1)
+
+
+def edited(graph: nx.Graph, edits) -> nx.Graph:
+    copy = graph.copy()
+    for u, v in edits:
+        copy.remove_edge(u, v) if copy.has_edge(u, v) else copy.add_edge(u, v)
+    return copy
+
+
+def test_a_pyg_model_is_explained_with_as_few_edits_as_possible() -> None:
+    graphs = [nx.gnp_random_graph(10, 0.1 + 0.02 * i, seed=i) for i in range(12)]
+    for graph, result in zip(graphs, rsgg.explain(CountsEdges(), graphs), strict=True):
+        edges = graph.number_of_edges()
+        fewest = edges - LIMIT if edges > LIMIT else LIMIT + 1 - edges
+        assert len(result.added if edges <= LIMIT else result.removed) == len(result.edits) == fewest
+
+
+def test_results_change_the_class_and_no_edit_can_be_left_out() -> None:
+    graphs = gnp_graphs(12, sizes=(5, 7, 9), seed=4)
+    for graph, result in zip(graphs, rsgg.explain(rsgg.TreeCyclesOracle(), graphs, seed=3), strict=True):
+        assert has_cycle(edited(graph, result.edits)) != has_cycle(graph)
+        for fewer in combinations(result.edits, len(result.edits) - 1):
+            assert has_cycle(edited(graph, fewer)) == has_cycle(graph)
+
+
+@pytest.mark.parametrize("kind", [rsgg.Graph.from_networkx, from_networkx, nx.Graph])
+def test_one_graph_gives_one_result_and_many_give_a_list(kind) -> None:
+    one = kind(nx.cycle_graph(6))
+    oracle = rsgg.TreeCyclesOracle()
+    assert isinstance(rsgg.explain(oracle, one), rsgg.Counterfactual)
+    assert [result.instance for result in rsgg.explain(oracle, [one])] == [0]
+    assert [(r.instance, r.candidate) for r in rsgg.explain(oracle, [one, one], k=2)] == [
+        (0, 0),
+        (0, 1),
+        (1, 0),
+        (1, 1),
+    ]
+
+
+def test_a_batch_is_many_graphs_even_if_it_holds_one() -> None:
+    data = from_networkx(nx.cycle_graph(6))
+    assert len(rsgg.explain(rsgg.TreeCyclesOracle(), Batch.from_data_list([data, data, data]))) == 3
+    assert isinstance(rsgg.explain(rsgg.TreeCyclesOracle(), Batch.from_data_list([data])), list)
+
+
+def test_candidates_of_a_graph_edit_other_pairs() -> None:
+    results = rsgg.explain(rsgg.TreeCyclesOracle(), nx.path_graph(8), k=4)
+    edits = [edit for result in results for edit in result.edits]
+    assert len(results) == 4 and len(edits) == len(set(edits)) and all(result.found for result in results)
+
+
+def test_a_function_of_graphs_is_a_model() -> None:
+    result = rsgg.explain(lambda data: int(data.num_edges // 2 > 7), nx.complete_graph(5))
+    assert len(result.removed) == 10 - 7 and not result.added
+
+
+def test_rules_are_kept() -> None:
+    graphs = [nx.path_graph(6), nx.cycle_graph(6)]
+    of_tree, of_cycle = rsgg.explain(rsgg.TreeCyclesOracle(), graphs, constraints=(OnlyRemovals(),))
+    assert not of_tree.found and of_tree.reason == "none of the edits that were tried changed the class"
+    assert len(of_cycle.removed) == 1 and not of_cycle.added
+
+
+def test_limits_are_kept_and_a_seed_decides() -> None:
+    graph = nx.gnp_random_graph(14, 0.6, seed=1)
+    free = rsgg.explain(CountsEdges(), graph)
+    assert free.calls > 12 and rsgg.explain(CountsEdges(), graph).edits == free.edits
+    assert rsgg.explain(CountsEdges(), graph, seed=1).edits != free.edits
+    for budget in (1, 4, 12):
+        assert rsgg.explain(CountsEdges(), graph, budget=budget).calls <= budget
+    assert "time" in rsgg.explain(CountsEdges(), graph, seconds=1e-9).reason
+
+
+@pytest.mark.parametrize("model", [CountsEdges, 3, None])
+def test_what_is_no_model_is_refused_in_a_sentence(model) -> None:
+    with pytest.raises(UsageError, match=r"cannot be explained; give a trained PyG model"):
+        rsgg.explain(model, nx.path_graph(3))
+
+
+def test_the_search_keeps_the_contract() -> None:
+    rsgg.check_explainer(rsgg.UntaughtSearch)
+
+
+# -- Threads -----------------------------------------------------------------------------------------------------
+
+
+class AsksForThreads(rsgg.TreeCyclesOracle):
+    """Notes on how many threads torch computes while it is asked."""
+
+    threads: list[int]
+
+    def predict(self, graphs):
+        self.threads.append(torch.get_num_threads())
+        return super().predict(graphs)
+
+
+def test_small_graphs_are_computed_on_one_thread_and_the_number_is_put_back() -> None:
+    oracle, before = AsksForThreads(), torch.get_num_threads()
+    oracle.threads = []
+    torch.set_num_threads(2)
+    try:
+        rsgg.explain(oracle, nx.cycle_graph(6))
+        assert set(oracle.threads) == {1} and torch.get_num_threads() == 2
+        with pytest.raises(ZeroDivisionError), one_thread_if_small(rsgg.GraphBatch.of(nx.path_graph(3))):
+            raise ZeroDivisionError
+        assert torch.get_num_threads() == 2
+        with one_thread_if_small(rsgg.GraphBatch.of(nx.empty_graph(300))):
+            assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
