@@ -1,0 +1,38 @@
+"""The worked example runs as it stands, with fewer epochs."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+ROOT = Path(__file__).parent.parent.parent
+EXAMPLE = ROOT / "docs" / "examples" / "ba_2motifs.py"
+
+
+def test_ba_2motifs_is_learnt_explained_and_drawn(tmp_path: Path) -> None:
+    picture = tmp_path / "explained.png"
+    environment = os.environ | {"MPLBACKEND": "Agg", "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(
+        [sys.executable, EXAMPLE, "60", picture], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert ran.returncode == 0, ran.stderr
+    accuracy, *sentences = ran.stdout.splitlines()
+    assert float(accuracy.rsplit(" ", 1)[1]) > 0.9
+    assert len(sentences) == 10 and all(re.match(r"(Remove|Add) the edges? \d+–\d+", words) for words in sentences)
+    red, green, blue = np.asarray(Image.open(picture).convert("RGB")).astype(int).transpose(2, 0, 1)
+    for panel in (np.s_[:, i * 320 : (i + 1) * 320] for i in range(5)):  # five columns of two graphs each
+        assert ((red[panel] < 100) & (green[panel] < 100) & (blue[panel] < 100)).sum() > 500  # names, circles, titles
+        assert ((abs(red[panel] - green[panel]) > 100) & (blue[panel] < 80)).sum() > 30  # red or green edges
+
+
+def test_it_is_short() -> None:
+    """Imports and the model apart, what a reader has to read are some 25 lines."""
+    lines = [line for line in EXAMPLE.read_text(encoding="utf-8").splitlines() if line.strip()]
+    start = next(i for i, line in enumerate(lines) if line.startswith("epochs"))
+    assert len(lines) - start <= 25
