@@ -17,11 +17,10 @@ from benchmarks.registry.metrics import METRICS
 from benchmarks.registry.rules import IN_PART
 from benchmarks.results.files import REFERENCE, ROOT, shown, write_text
 from benchmarks.results.reader import Results
-from figures.report.opening import glance
 from figures.tables import training as of_training
 from figures.tables.numbers import PREDICTION, cells, row_label, stored
 from figures.tables.sheet import Cell, Group, Sheet, pipes, row_marks
-from figures.tables.statements import headline
+from figures.tables.statements import glance, headline
 from figures.tables.table1 import CALLS, CALLS_RULE, PAPER, RowView, layout
 
 README = ROOT / "README.md"

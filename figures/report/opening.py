@@ -9,21 +9,10 @@ import pandas as pd
 
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.metrics import METRICS, TABLE1
-from benchmarks.results.paper import printed
 from benchmarks.results.reader import Results
 from figures.tables.numbers import number, sentence, stored
 from figures.tables.sheet import SYMBOLS
-from figures.tables.statements import headline
-
-BOTH = ("correctness", "ged")
-SPOKEN_OF = (  # how a row is spoken of, in the order of the sentence
-    ("rsgg-ce", "released", "the released code gives"),
-    ("rsgg-ce", "literal", "to the letter, the method reaches"),
-    ("rsgg-ce", "faithful", "trained by score function, which the paper does not describe, it reaches"),
-    ("rsgg-ce-certified", "beyond", "taught by a search and certified, beyond the paper, it reaches"),
-    ("two-sided-min", "search", "a random order of edits with a minimiser, which learns nothing, reaches"),
-    ("optimum", "control", "the optimum is"),
-)
+from figures.tables.statements import glance, headline
 
 
 def opening(results: Results) -> dict[str, Any] | None:
@@ -70,19 +59,6 @@ def _grouped(rows: pd.DataFrame) -> dict[str, str]:
         parts.append(f"{METRICS[metric].label.removesuffix(' (s)')} of {whose} on {tasks.label(dataset)}")
     first = rows.iloc[0]
     return {"verdict": first["verdict"], "what": "; ".join(parts), "why": sentence(first["explanation"])}
-
-
-def glance(table: pd.DataFrame, dataset: str) -> list[str]:
-    """RSGG-CE on a data set in a sentence: printed, as released, as written, and what can be had without it."""
-    means = table.set_index(["dataset", "method", "variant", "metric"])["mean"]
-    paper = (printed(dataset, "rsgg-ce", name) for name in BOTH)
-    correct, distance = (value.text if value else "×" for value in paper)
-    said = [f"the paper prints Correctness {correct} at GED {distance}"]
-    for method, variant, words in SPOKEN_OF:
-        ours = [means.get((dataset, method, variant, name)) for name in BOTH]
-        if None not in ours:
-            said.append(f"{words} {' at '.join(map(number, ours))}")
-    return [f"On {tasks.label(dataset)}, {'; '.join(said)}."] if len(said) > 1 else []
 
 
 def _listed(parts: Sequence[str]) -> str:

@@ -18,6 +18,7 @@ from benchmarks.registry.rules import (
     REPRODUCED,
     WHY_NOT_COMPARABLE,
 )
+from benchmarks.results.paper import printed
 from benchmarks.results.reader import Results
 from figures.tables.numbers import cells, number, rows_of, stored
 from figures.tables.sheet import Cell, Group, Sheet, text
@@ -100,6 +101,32 @@ def _named(line: dict[str, str]) -> str:
 
 VERDICT = ("Method", "Metric", "Printed", "Ours", "Kind", "Can fail", "95 % prediction", "Because", "Explanation")
 IN_SHORT = 6  # of these columns are shown first
+
+
+# -- RSGG-CE in a sentence -----------------------------------------------------------------------------------
+
+BOTH = ("correctness", "ged")
+SPOKEN_OF = (  # how a row is spoken of, in the order of the sentence
+    ("rsgg-ce", "released", "the released code gives"),
+    ("rsgg-ce", "literal", "to the letter, the method reaches"),
+    ("rsgg-ce", "faithful", "trained by score function, which the paper does not describe, it reaches"),
+    ("rsgg-ce-certified", "beyond", "taught by a search and certified, beyond the paper, it reaches"),
+    ("two-sided-min", "search", "a random order of edits with a minimiser, which learns nothing, reaches"),
+    ("optimum", "control", "the optimum is"),
+)
+
+
+def glance(table: pd.DataFrame, dataset: str) -> list[str]:
+    """RSGG-CE on a data set in a sentence: printed, as released, as written, and what can be had without it."""
+    means = table.set_index(["dataset", "method", "variant", "metric"])["mean"]
+    paper = (printed(dataset, "rsgg-ce", name) for name in BOTH)
+    correct, distance = (value.text if value else "×" for value in paper)
+    said = [f"the paper prints Correctness {correct} at GED {distance}"]
+    for method, variant, words in SPOKEN_OF:
+        ours = [means.get((dataset, method, variant, name)) for name in BOTH]
+        if None not in ours:
+            said.append(f"{words} {' at '.join(map(number, ours))}")
+    return [f"On {tasks.label(dataset)}, {'; '.join(said)}."] if len(said) > 1 else []
 
 
 def verdicts(results: Results, *, everything: bool) -> list[Sheet]:
