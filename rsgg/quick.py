@@ -16,28 +16,37 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import networkx as nx
+import torch
 from torch import Tensor
 from torch.nn import Module
 
-from rsgg.constraints import Constraint, constraints_advice
+from rsgg.constraints import Constraint, Rules, constraints_advice, editable
 from rsgg.errors import UsageError
-from rsgg.explainer import Candidate, Capabilities, Explainer, hyper
+from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, hyper
 from rsgg.graph import Graph, GraphBatch
 from rsgg.oracles.oracle import CountingOracle, Oracle
 from rsgg.oracles.pyg import CallableOracle, PyGOracle
 from rsgg.rsgg_ce.explainer import in_blocks
 from rsgg.rsgg_ce.ranked import NO_FLIP, candidates, search
-from rsgg.rsgg_ce.search import UNKNOWN
+from rsgg.rsgg_ce.search import UNKNOWN, Codes, edited
+from rsgg.seeds import torch_rng
 
 NOTHING_FLIPS = "none of the edits that were tried changed the class"
 
 
 @dataclass(kw_only=True)
 class UntaughtSearch(Explainer):
-    """The ranked search without scores: pairs in random order, removals and additions in turn, then made minimal."""
+    """The ranked search without scores: pairs in random order, removals and additions in turn, then made minimal.
+
+    A random order can miss a single edit that is enough. So where more than one edit was found, or none, small graphs
+    are asked about every single edit besides (for k = 1): what can be explained by one edit then is.
+    """
 
     certify: bool = hyper(True, "certify", doc="show of every edit that it is needed")
     restarts: int = hyper(3, "restarts", at_least=1, doc="random orders that are tried until one changes the class")
+    single_edits: int = hyper(
+        1000, "single edits", at_least=0, doc="most node pairs of a graph that is asked about every single edit"
+    )
     constraints: tuple[Constraint, ...] = hyper(
         (), "constraints", check=constraints_advice, doc="rules that every result keeps (rsgg.constraints)"
     )
@@ -54,9 +63,47 @@ class UntaughtSearch(Explainer):
                 certify=self.certify, restarts=self.restarts, constraints=self.constraints,
             )  # fmt: skip
             made = candidates(found, part, k, oracle, first_owner)
+            if k == 1:
+                self._try_single_edits(made, part, classes[rows], oracle, seed, first_owner)
             return [replace(one, reason=NOTHING_FLIPS) if one.reason == NO_FLIP else one for one in made]
 
         return in_blocks(graphs, k, searched)
+
+    def _try_single_edits(
+        self,
+        made: list[Candidate],
+        graphs: GraphBatch,
+        classes: Tensor,
+        oracle: CountingOracle,
+        seed: int,
+        first_owner: int,
+    ) -> None:
+        """Replace what was found, unless it is a single edit, by a single edit that changes the class, if there is one.
+
+        All of a graph are one batch, in random order, charged up to the first that changes the class.
+        """
+        allowed = editable(graphs, self.constraints)
+        for i, one in enumerate(made):
+            owner, size = first_owner + i, int(graphs.sizes[i])
+            edits = 0 if one.adjacency is None else int((one.adjacency != graphs.adjacency[i]).sum()) // 2
+            if edits == 1 or size * (size - 1) // 2 > self.single_edits or oracle.exhausted(owner):
+                continue
+            codes = _shuffled(allowed[i].flatten().nonzero()[:, 0], torch_rng(seed, "single edits", graphs.names[i]))
+            rules = Rules(graphs[i], graphs.n_nodes, self.constraints)
+            each = [codes[j : j + 1] for j in range(len(codes)) if rules.allow(codes[j : j + 1])]
+            if oracle.budget is not None:
+                each = each[: oracle.budget - oracle.calls_of(owner)]
+            row = torch.full((len(each),), i)
+            asked = edited(graphs, row, each)
+            flips = oracle.first_flip(graphs.candidates(asked, row), row + first_owner, classes[row])
+            if flips.any():
+                made[i] = Candidate(asked[flips][0], irreducible=True)
+            elif one.adjacency is None and oracle.exhausted(owner):
+                made[i] = Candidate(None, BUDGET_USED_UP)
+
+
+def _shuffled(pairs: Tensor, generator: torch.Generator) -> Codes:
+    return pairs[torch.randperm(len(pairs), generator=generator)].numpy()
 
 
 def explain(

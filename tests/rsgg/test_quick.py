@@ -9,12 +9,13 @@ import pytest
 import torch
 from torch_geometric.data import Batch
 from torch_geometric.nn import global_add_pool
-from torch_geometric.utils import degree, from_networkx
+from torch_geometric.utils import degree, from_networkx, to_networkx
 
 import rsgg
 from rsgg.constraints import OnlyRemovals
 from rsgg.errors import UsageError
 from rsgg.explainer import one_thread_if_small
+from rsgg.oracles import CallableOracle
 from tests.graphs import gnp_graphs, has_cycle
 
 LIMIT = 12  # edges of the largest graph of class 0
@@ -50,6 +51,32 @@ def test_results_change_the_class_and_no_edit_can_be_left_out() -> None:
         assert has_cycle(edited(graph, result.edits)) != has_cycle(graph)
         for fewer in combinations(result.edits, len(result.edits) - 1):
             assert has_cycle(edited(graph, fewer)) == has_cycle(graph)
+
+
+def has_one_triangle(graph: nx.Graph) -> bool:
+    return sum(nx.triangles(graph).values()) == 3  # each triangle is counted at its three nodes
+
+
+def test_small_graphs_are_explained_by_one_edit_where_one_is_enough() -> None:
+    """Against all single edits, of a rule for which more edits can undo a change of class."""
+    oracle = CallableOracle(lambda data: int(has_one_triangle(to_networkx(data, to_undirected=True))))
+    graphs = [nx.gnp_random_graph(9, 0.1 + 0.03 * i, seed=i) for i in range(14)]
+    edits = [len(result.edits) for result in rsgg.explain(oracle, graphs)]
+    searched = [len(result.edits) for result in rsgg.UntaughtSearch(single_edits=0).explain(graphs, oracle)]
+    for graph, found in zip(graphs, edits, strict=True):
+        pairs = combinations(graph, 2)
+        one_is_enough = any(has_one_triangle(edited(graph, [pair])) != has_one_triangle(graph) for pair in pairs)
+        assert one_is_enough == (found == 1)
+    assert edits.count(1) > searched.count(1) and max(edits) > 1
+
+
+def test_questions_about_single_edits_are_charged() -> None:
+    never = CallableOracle(lambda data: 0)
+    alone = rsgg.UntaughtSearch(single_edits=0).explain(nx.path_graph(6), never)[0]
+    result = rsgg.explain(never, nx.path_graph(6))
+    assert result.calls == alone.calls + 15 and not result.found
+    limited = rsgg.explain(never, nx.path_graph(6), budget=alone.calls + 4)
+    assert limited.calls == alone.calls + 4 and "budget" in limited.reason
 
 
 @pytest.mark.parametrize("kind", [rsgg.Graph.from_networkx, from_networkx, nx.Graph])
