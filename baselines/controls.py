@@ -85,7 +85,7 @@ class RandomEdits(Explainer):
     class, start again from the input and add missing edges one by one in random order, asking after each.
     """
 
-    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, targets=True)
 
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
@@ -103,7 +103,7 @@ class TwoSided(Explainer):
     the input, or as many missing ones added to it, asking about the two in turn; the first flip wins.
     """
 
-    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, targets=True)
 
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int

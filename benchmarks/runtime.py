@@ -150,7 +150,7 @@ class Clock(Observer):
             self._note("explain_wall", wall, i - 1)
             results += found
         self._note("explain_calls", float(np.mean([result.calls for result in results])))
-        self._note("found", float(np.mean([result.found for result in results])))
+        self._note("found", float(np.mean([result.offered for result in results])))
         self._note("peak_mb", memory()[1])
         spent, lasted = time.process_time() - self.cpu, time.perf_counter() - self.wall
         self._note("others_busy", max(0.0, busy_seconds() - self.busy - spent) / lasted if self.busy else 0.0)

@@ -20,6 +20,10 @@ class OracleError(RSGGError):
     """An oracle that raised, did not answer with one class per graph, or was made of the wrong parts."""
 
 
+class OracleTimeout(OracleError):
+    """An oracle that did not answer in the time that it was given."""
+
+
 class BudgetExhausted(RSGGError):
     """An explainer asked the oracle more often than its budget allows, or after its time was used up."""
 

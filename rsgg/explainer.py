@@ -12,9 +12,9 @@ import math
 import reprlib
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -25,7 +25,16 @@ import torch
 from torch import Tensor
 
 from rsgg import drawing
-from rsgg.errors import DataError, FitError, NotFittedError, RSGGError, UsageError
+from rsgg.errors import (
+    DataError,
+    FitError,
+    GraphError,
+    NotFittedError,
+    OracleError,
+    OracleTimeout,
+    RSGGError,
+    UsageError,
+)
 from rsgg.graph import Graph, GraphBatch
 from rsgg.oracles.oracle import CountingOracle, Oracle
 from rsgg.saving import read_archive, write_archive
@@ -183,6 +192,9 @@ class Capabilities:
     deterministic: bool = False
     may_return_invalid: bool = False  # returns graphs that it did not ask the oracle about, or that are not simple
     reads_labels: bool = False  # takes the classes of training graphs from the labels: they are no oracle calls
+    # In `explain` it learns about classes only from `CountingOracle.predict` and `first_flip`, with owners, and takes
+    # any class but the input's: then `CountingOracle.towards` leads it to a wanted class, without its knowing.
+    targets: bool = False
 
 
 BUDGET_USED_UP = "the oracle budget was used up"  # the reason that methods give for an owner that is exhausted
@@ -207,7 +219,9 @@ class Counterfactual:
     """One result: a graph the method offers for an instance, or the reason why it has none.
 
     `calls` is what the oracle was asked for this result, the class of the input included (for the first candidate).
-    `seconds` is this result's share of the time that the batch took.
+    `seconds` is this result's share of the time that the batch took. `before` and `after` are the classes of the input
+    and of the graph, None where they are not known. `flips`: the oracle was asked about the graph and gave it another
+    class, or the wanted one. `irreducible`: every edit was shown to be needed, with `certificate_calls` questions.
     """
 
     input: Graph
@@ -217,10 +231,21 @@ class Counterfactual:
     reason: str
     calls: int
     seconds: float
+    before: int | None = None
+    after: int | None = None
+    flips: bool = True
+    irreducible: bool = False
+    certificate_calls: int = 0
+
+    @property
+    def offered(self) -> bool:
+        """Did the method return a graph, whatever its class is?"""
+        return self.graph is not None
 
     @property
     def found(self) -> bool:
-        return self.graph is not None
+        """Is there a graph of which the oracle has said that its class is another (or the wanted one)?"""
+        return self.offered and self.flips
 
     @property
     def returned(self) -> Graph:
@@ -240,6 +265,20 @@ class Counterfactual:
     @property
     def removed(self) -> list[tuple[int, int]]:
         return [(u, v) for u, v in self.edits if self.input.adjacency[u, v]]
+
+    @property
+    def added_by_name(self) -> list[tuple[Hashable, Hashable]]:
+        """The added edges in the user's names of the nodes."""
+        return self._named(self.added)
+
+    @property
+    def removed_by_name(self) -> list[tuple[Hashable, Hashable]]:
+        """The removed edges in the user's names of the nodes."""
+        return self._named(self.removed)
+
+    def _named(self, pairs: list[tuple[int, int]]) -> list[tuple[Hashable, Hashable]]:
+        names = self.input.node_names or tuple(range(self.input.n_nodes))
+        return [(names[u], names[v]) for u, v in pairs]
 
     # -- for people and other libraries ----------------------------------------------------------------
 
@@ -281,7 +320,8 @@ class Explainer(ABC):
 
     capabilities: ClassVar[Capabilities]
     encoding: ClassVar[str | None] = None  # node encodings it reads; a runner attaches them before it takes the time
-    fitted_: ClassVar[bool] = False  # set on the instance by `fit`
+    fitted_: ClassVar[bool] = False  # set on the instance by `fit`, as is the next
+    fitted_on_: ClassVar[tuple[int, int] | None] = None  # classes of the oracle, width of the node features
 
     def __post_init__(self) -> None:
         self.check_values()
@@ -322,7 +362,7 @@ class Explainer(ABC):
         self._require_relaxation(counted)
         if self.capabilities.learns:
             asked = counted.oracle if self.capabilities.reads_labels else counted
-            classes = asked.predict(batch)
+            classes = _known_classes(asked.predict(batch), counted)
             missing = sorted(set(range(counted.n_classes)) - set(classes.tolist()))
             if missing:
                 raise FitError(
@@ -333,11 +373,18 @@ class Explainer(ABC):
             classes = torch.zeros(len(batch), dtype=torch.long)
         with one_thread_if_small(batch):
             self._fit(batch, classes, counted, seed)
-        self._mark_fitted()
+        self._mark_fitted((counted.n_classes, _width(batch)) if self.capabilities.learns else None)
         return self
 
     def explain(
-        self, graphs: GraphBatch | Iterable[Any], oracle: Oracle, *, k: int = 1, seed: int = 0
+        self,
+        graphs: GraphBatch | Iterable[Any],
+        oracle: Oracle,
+        *,
+        k: int = 1,
+        seed: int = 0,
+        target: int | None = None,
+        check: bool = True,
     ) -> list[Counterfactual]:
         """`k` counterfactuals for each graph, in the order of the graphs. Never raises for a single instance.
 
@@ -346,6 +393,10 @@ class Explainer(ABC):
             oracle: the classifier; `CountingOracle(oracle, budget, seconds)` limits calls and time.
             k: candidates per graph.
             seed: decides all random draws.
+            target: the class that results must have; any class but the input's if not given.
+            check: ask the oracle about results that the method has not shown to it, and about the classes of results
+                where there are more than two, in one batch that is charged to nobody. Without it such results are
+                offered but not found, as nobody has said that they change the class.
         """
         _require_whole_number("k", k, at_least=1)
         _require_whole_number("seed", seed)
@@ -353,15 +404,12 @@ class Explainer(ABC):
             raise NotFittedError(f"{type(self).__name__} has to be fitted before it can explain: call fit first.")
         batch, counted = GraphBatch.of(graphs), _counting(oracle)
         self._require_relaxation(counted)
+        self._require_same_features(batch)
+        self._require_target(target)
         counted.forget_owners(len(batch))
         start = time.process_time()
-        first_owner = torch.arange(len(batch)) * k
-        if counted.exhausted(0):
-            candidates = [Candidate(None, "the budget does not allow a single oracle call")] * (len(batch) * k)
-        else:
-            with one_thread_if_small(batch):
-                classes = counted.predict(batch, first_owner)
-                candidates = self._explain(batch, classes, counted, k, seed)
+        with one_thread_if_small(batch):
+            classes, candidates = self._candidates(batch, counted, k, seed, target)
         seconds = (time.process_time() - start) / (len(batch) * k)
         if len(candidates) != len(batch) * k:
             raise RSGGError(
@@ -369,10 +417,67 @@ class Explainer(ABC):
                 "return one per graph and candidate."
             )
         inputs = list(batch)
-        return [
+        results = [
             _result(inputs[owner // k], owner, k, _with_true_reason(candidate, owner, counted), counted, seconds)
             for owner, candidate in enumerate(candidates)
         ]
+        return self._with_classes(results, classes, counted, target, check)
+
+    def _candidates(
+        self, batch: GraphBatch, counted: CountingOracle, k: int, seed: int, target: int | None
+    ) -> tuple[Tensor | None, list[Candidate]]:
+        """The classes of the graphs, None where the budget is too small to ask for them, and what the method offers."""
+        count, classes = len(batch) * k, None
+        if counted.exhausted(0):
+            return None, [Candidate(None, "the budget does not allow a single oracle call")] * count
+        try:
+            classes = _known_classes(counted.predict(batch, torch.arange(len(batch)) * k), counted)
+            self._require_same_classes(counted)
+            if target is None:
+                return classes, self._explain(batch, classes, counted, k, seed)
+            if target >= counted.n_classes:
+                raise UsageError(
+                    f"target = {target} makes no sense: the oracle {counted.name!r} has {counted.n_classes} classes, "
+                    "numbered from 0."
+                )
+            with counted.towards(target, classes, k):
+                candidates = self._explain(batch, classes, counted, k, seed)
+            there = (classes == target).repeat_interleave(k).tolist()
+            already = Candidate(None, f"the graph is of class {target} already")
+            return classes, [already if is_there else one for one, is_there in zip(candidates, there, strict=True)]
+        except OracleTimeout as error:
+            reason = str(error)
+            return classes, [Candidate(None, f"{reason[0].lower()}{reason[1:]}")] * count
+
+    def _with_classes(
+        self,
+        results: list[Counterfactual],
+        classes: Tensor | None,
+        counted: CountingOracle,
+        target: int | None,
+        check: bool,
+    ) -> list[Counterfactual]:
+        """The results with their classes before and after, and with whether the oracle has said that they flip."""
+        if classes is None:
+            return results
+        before = classes.tolist()
+        results = [replace(result, before=before[result.instance]) for result in results]
+        shown, two = not self.capabilities.may_return_invalid, counted.n_classes == 2
+        offered = [i for i, result in enumerate(results) if result.offered]
+        for i in offered:
+            known = (
+                target if shown and target is not None else 1 - before[results[i].instance] if shown and two else None
+            )
+            results[i] = replace(results[i], after=known, flips=shown)
+        unknown = [i for i in offered if results[i].after is None]
+        if check and unknown:
+            try:
+                after = counted.check(GraphBatch.of([results[i].returned for i in unknown])).tolist()
+            except OracleError as error:
+                return [_unchecked(result, error) for result in results]
+            for i, class_ in zip(unknown, after, strict=True):
+                results[i] = _judged(results[i], class_, target, type(self).__name__)
+        return results
 
     def _require_relaxation(self, oracle: Oracle) -> None:
         reason = oracle.why_not_differentiable() if self._needs_relaxation() else ""
@@ -381,8 +486,38 @@ class Explainer(ABC):
                 f"{type(self).__name__} needs a differentiable oracle, but {reason}; black-box methods need none."
             )
 
-    def _mark_fitted(self) -> None:
+    def _require_same_features(self, graphs: GraphBatch) -> None:
+        if self.capabilities.learns and self.fitted_on_ is not None and _width(graphs) != self.fitted_on_[1]:
+            had, has = (
+                f"node features of width {width}" if width else "no node features"
+                for width in (self.fitted_on_[1], _width(graphs))
+            )
+            raise GraphError(
+                f"{type(self).__name__} was fitted on graphs with {had}, and these have {has}; give graphs of the same "
+                "kind, or fit again."
+            )
+
+    def _require_same_classes(self, oracle: CountingOracle) -> None:
+        if self.capabilities.learns and self.fitted_on_ is not None and oracle.n_classes != self.fitted_on_[0]:
+            raise UsageError(
+                f"{type(self).__name__} was fitted with an oracle of {self.fitted_on_[0]} classes, and "
+                f"{oracle.name!r} has {oracle.n_classes}; fit it with this oracle."
+            )
+
+    def _require_target(self, target: int | None) -> None:
+        if target is None:
+            return
+        _require_whole_number("target", target, at_least=0)
+        if not self.capabilities.targets:
+            raise UsageError(
+                f"{type(self).__name__} cannot be given a target; it looks for any class but the input's. Leave target "
+                "out, or use a method whose capabilities declare `targets`."
+            )
+
+    def _mark_fitted(self, on: tuple[int, int] | None = None) -> None:
         self.__dict__["fitted_"] = True
+        if on is not None:
+            self.__dict__["fitted_on_"] = on
 
     # -- hyper-parameters ------------------------------------------------------------------------------
 
@@ -420,10 +555,12 @@ class Explainer(ABC):
         """
         if self.capabilities.learns and not self.fitted_:
             raise NotFittedError(f"{type(self).__name__} has to be fitted before it can be saved: call fit first.")
-        header = {
+        header: dict[str, Any] = {
             "explainer": type(self).__name__,
             "hyperparameters": {name: _as_json(value) for name, value in self.hyperparameters().items()},
         }
+        if self.fitted_on_ is not None:
+            header["fitted_on"] = list(self.fitted_on_)
         arrays = {name: tensor.detach().cpu().numpy() for name, tensor in self._state().items()}
         return write_archive(path, header, arrays)
 
@@ -445,7 +582,8 @@ class Explainer(ABC):
             raise DataError(
                 f"{path} holds a {saved_as} whose learned values do not fit this version of it; fit and save it again."
             ) from error
-        explainer._mark_fitted()
+        fitted_on = header.get("fitted_on")
+        explainer._mark_fitted(None if fitted_on is None else (int(fitted_on[0]), int(fitted_on[1])))
         return explainer
 
 
@@ -474,11 +612,46 @@ def _result(
     if candidate.adjacency is not None:
         n = graph.n_nodes
         matrix = candidate.adjacency.cpu().numpy()[:n, :n].astype(np.uint8)  # a copy: what was returned is the user's
-        offered = Graph.unchecked(matrix, graph.features, graph.name)
+        offered = graph.with_adjacency(matrix)
         if matrix.tobytes() == graph.adjacency.tobytes():
             offered, reason = None, reason or "the method returned the input"
     told = "" if offered is not None else reason
-    return Counterfactual(graph, offered, owner // k, owner % k, told, counted.calls_of(owner), seconds)
+    return Counterfactual(
+        graph, offered, owner // k, owner % k, told, counted.calls_of(owner), seconds,
+        irreducible=candidate.irreducible, certificate_calls=candidate.certificate_calls,
+    )  # fmt: skip
+
+
+def _judged(result: Counterfactual, after: int, target: int | None, method: str) -> Counterfactual:
+    """The result, of whose graph the oracle has said the class."""
+    flips = after != result.before if target is None else after == target
+    reason = "" if flips else f"what {method} returned is of class {after}, which is not another one"
+    if not flips and target is not None:
+        reason = f"what {method} returned is of class {after}, not {target}"
+    return replace(result, after=after, flips=flips, reason=reason)
+
+
+def _unchecked(result: Counterfactual, error: Exception) -> Counterfactual:
+    """The result after the oracle has failed when it was asked once more: what it had not seen is not found."""
+    if result.found or not result.offered:
+        return result
+    return replace(result, reason=f"the oracle failed when it was asked about the result ({error})")
+
+
+def _known_classes(classes: Tensor, oracle: CountingOracle) -> Tensor:
+    """The oracle's answers, which have to be classes that it says it has."""
+    outside = classes[(classes < 0) | (classes >= oracle.n_classes)]
+    if len(outside):
+        raise OracleError(
+            f"The oracle {oracle.name!r} answered class {int(outside[0])}, but has {oracle.n_classes} classes, "
+            "numbered from 0; set its n_classes."
+        )
+    return classes
+
+
+def _width(graphs: GraphBatch) -> int:
+    """Of the node features; 0 if there are none."""
+    return 0 if graphs.features is None else graphs.features.shape[2]
 
 
 def _with_true_reason(candidate: Candidate, owner: int, counted: CountingOracle) -> Candidate:

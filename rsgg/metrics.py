@@ -181,8 +181,8 @@ def evaluate(
             "label": labels[instance].cpu().numpy(),
             "predicted": judge.predict(inputs).cpu().numpy(),
             "predicted_cf": judge.predict(returned).cpu().numpy(),
-            "found": [result.found for result in results],
-            "reason": [result.reason for result in results],
+            "found": [result.offered for result in results],  # its class is in predicted_cf
+            "reason": ["" if result.offered else result.reason for result in results],
             "n_nodes": inputs.sizes.cpu().numpy(),
             "n_edges": inputs.n_edges.cpu().numpy(),
             "ged": ged(inputs.adjacency.cpu().numpy(), returned.adjacency.cpu().numpy()),

@@ -151,8 +151,12 @@ class Minimised(Explainer):
     def fitted_(self) -> bool:  # type: ignore[override]
         return self.base.fitted_
 
-    def _mark_fitted(self) -> None:
-        self.base._mark_fitted()
+    @property
+    def fitted_on_(self) -> tuple[int, int] | None:  # type: ignore[override]
+        return self.base.fitted_on_
+
+    def _mark_fitted(self, on: tuple[int, int] | None = None) -> None:
+        self.base._mark_fitted(on)
 
     def _needs_relaxation(self) -> bool:
         return self.base._needs_relaxation()

@@ -7,9 +7,13 @@ classifier. `CountingOracle` is the only class in the project that counts calls:
 
 from __future__ import annotations
 
+import math
+import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -17,7 +21,7 @@ import torch
 from torch import Tensor
 
 from rsgg.edges import EdgeBatch
-from rsgg.errors import BudgetExhausted, OracleError
+from rsgg.errors import BudgetExhausted, OracleError, OracleTimeout
 from rsgg.graph import GraphBatch
 
 if TYPE_CHECKING:
@@ -166,6 +170,23 @@ def _called(thing: object) -> str:
 # -- Counting --------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """The class that results must have, and the classes that the inputs have, int64 [B], with k owners each."""
+
+    target: int
+    classes: Tensor
+    k: int
+
+    def is_there(self, owner: int) -> bool:
+        """Is the input of this owner of the wanted class already?"""
+        return int(self.classes[owner // self.k]) == self.target
+
+    def as_flips(self, answers: Tensor, owner: Tensor) -> Tensor:
+        """The answers, in which every class but the wanted one is that of the owner's input: no change."""
+        return torch.where(answers == self.target, answers, self.classes.to(answers.device)[owner // self.k])
+
+
 class CountingOracle(WrappedOracle):
     """Counts the calls of an oracle: one graph scored is one call. Can limit calls and time.
 
@@ -175,21 +196,39 @@ class CountingOracle(WrappedOracle):
     - `budget`: each owner gets that many answers.
     - `seconds`: a time limit per explained graph. The batch that `forget_owners(count)` starts has count · seconds of
       wall clock in all; when they are used up every owner counts as exhausted. The clock is read after each answer, so
-      a method that asks `exhausted` before each question is stopped without an error.
+      a method that asks `exhausted` before each question is stopped without an error. A question that is under way is
+      not interrupted by it.
+    - `patience`: seconds to wait for one batch of questions. An oracle that hangs (a server that is gone) is given up
+      after them with `OracleTimeout`, which `explain` turns into results with a reason. Questions are then asked in a
+      thread of their own, which is left behind.
+
+    A method that computes with the oracle's model in its own way, past this class, charges that with `charge`.
 
     `evaluated` counts the graphs that were really computed. It can exceed `calls`: methods that stop at the first flip
     are evaluated in blocks, but charged only for what a run one by one would have asked (`first_flip`).
     """
 
-    def __init__(self, oracle: Oracle, budget: int | None = None, seconds: float | None = None) -> None:
+    def __init__(
+        self,
+        oracle: Oracle,
+        budget: int | None = None,
+        seconds: float | None = None,
+        *,
+        patience: float | None = None,
+    ) -> None:
         super().__init__(oracle)
         if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 0):
             raise OracleError(f"The oracle budget is {budget!r}; it must be zero or more calls per instance.")
         if seconds is not None and (not isinstance(seconds, int | float) or not seconds > 0):
             raise OracleError(f"The time limit is {seconds!r}; it must be more than zero seconds per graph.")
-        self.budget, self.seconds = budget, seconds
+        if patience is not None and (not isinstance(patience, int | float) or not patience > 0):
+            raise OracleError(
+                f"The patience is {patience!r}; it must be more than zero seconds per batch of questions."
+            )
+        self.budget, self.seconds, self.patience = budget, seconds, patience
         self.calls = 0
         self.evaluated = 0
+        self._wanted: Wanted | None = None
         self._per_owner: dict[int, int] = {}
         self._deadline: float | None = None
         self._out_of_time = False
@@ -197,10 +236,10 @@ class CountingOracle(WrappedOracle):
     @property
     def limited(self) -> bool:
         """Can an owner be exhausted at all? Without limits methods need not ask."""
-        return self.budget is not None or self.seconds is not None
+        return self.budget is not None or self.seconds is not None or self._wanted is not None
 
     def prepared(self, dataset: Dataset) -> CountingOracle:
-        return CountingOracle(self.oracle.prepared(dataset), self.budget, self.seconds)
+        return CountingOracle(self.oracle.prepared(dataset), self.budget, self.seconds, patience=self.patience)
 
     def calls_of(self, owner: int) -> int:
         return self._per_owner.get(owner, 0)
@@ -212,15 +251,49 @@ class CountingOracle(WrappedOracle):
         self._deadline = None if self.seconds is None else self._now() + count * self.seconds
 
     def exhausted(self, owner: int) -> bool:
-        """Has this owner used up its budget, or the batch its time?"""
-        return self._out_of_time or (self.budget is not None and self.calls_of(owner) >= self.budget)
+        """May this owner ask no more: its budget or the batch's time is used up, or its input is as wanted already?"""
+        return self._out_of_time or self._left(owner) == 0
+
+    def _left(self, owner: int) -> float:
+        """How many questions this owner may still ask."""
+        if self._wanted is not None and self._wanted.is_there(owner):
+            return 0
+        return math.inf if self.budget is None else max(self.budget - self.calls_of(owner), 0)
+
+    @contextmanager
+    def towards(self, target: int, classes: Tensor, k: int) -> Iterator[None]:
+        """Within it only the class `target` counts as another class.
+
+        To questions that name their owner, every other answer is given as the class of the owner's input (`classes`,
+        int64 [B], with k owners each). So a method that looks for another class finds the wanted one and need not know
+        of it. Owners whose input is of that class already are exhausted.
+        """
+        self._wanted = Wanted(target, classes, k)
+        try:
+            yield
+        finally:
+            self._wanted = None
 
     # -- questions -------------------------------------------------------------------------------------
 
     def predict(self, graphs: GraphBatch, owner: Tensor | None = None) -> Tensor:
         """Classes of these graphs, int64 [B]; each is a call, charged to its owner. Beyond a limit: BudgetExhausted."""
         self._charge_all(len(graphs), owner)
+        answers = self._answers(graphs)
+        return answers if owner is None or self._wanted is None else self._wanted.as_flips(answers, owner)
+
+    def check(self, graphs: GraphBatch) -> Tensor:
+        """Classes of results, int64 [B], as they are, charged to nobody: judging costs no method a call."""
         return self._answers(graphs)
+
+    def charge(self, owner: int, calls: int = 1) -> None:
+        """Charge questions that an owner has asked past this class, e.g. gradient steps through the model itself.
+
+        Ask `exhausted` first: beyond the budget `BudgetExhausted` is raised and nothing is charged.
+        """
+        if isinstance(calls, bool) or not isinstance(calls, int) or calls < 0:
+            raise OracleError(f"{calls!r} calls cannot be charged; give a whole number, zero or more.")
+        self._charge_all(calls, torch.full((calls,), owner, dtype=torch.long))
 
     def predict_edges(self, graphs: EdgeBatch) -> Tensor:
         """As `predict`, for lists of edges; they are asked about in training, which has no owners."""
@@ -248,7 +321,10 @@ class CountingOracle(WrappedOracle):
         """
         if self._out_of_time:
             return torch.zeros(len(owner), dtype=torch.bool, device=owner.device)
-        flips = (self._answers(graphs) != classes).cpu().numpy()
+        answers = self._answers(graphs)
+        if self._wanted is not None:
+            answers = self._wanted.as_flips(answers, owner)
+        flips = (answers != classes).cpu().numpy()
         first = np.zeros(len(flips), dtype=bool)
         sorted_ = owner.cpu().numpy()
         starts = np.flatnonzero(np.diff(sorted_, prepend=-1))
@@ -258,10 +334,10 @@ class CountingOracle(WrappedOracle):
         for i, start, count, position in zip(
             owners.tolist(), starts.tolist(), counts.tolist(), (flip - starts).tolist(), strict=True
         ):
-            left = count if self.budget is None else max(self.budget - self.calls_of(i), 0)
-            if position < min(count, left):
+            affordable = int(min(count, self._left(i)))
+            if position < affordable:
                 first[start + position] = True
-            self._charge(i, min(position + 1, count, left))
+            self._charge(i, min(position + 1, affordable))
         return torch.from_numpy(first).to(owner.device)
 
     # -- charging and asking ---------------------------------------------------------------------------
@@ -274,7 +350,7 @@ class CountingOracle(WrappedOracle):
         if self._out_of_time:
             raise BudgetExhausted(f"The time limit of {self.seconds} s per graph is used up; ask `exhausted` first.")
         charges = [(i, share) for i, share in enumerate(torch.bincount(owner).tolist()) if share]
-        if self.budget is not None and any(self.calls_of(i) + share > self.budget for i, share in charges):
+        if self.limited and any(share > self._left(i) for i, share in charges):
             raise BudgetExhausted(f"The budget of {self.budget} oracle calls per instance is used up.")
         for i, share in charges:
             self._charge(i, share)
@@ -287,7 +363,7 @@ class CountingOracle(WrappedOracle):
         self._charge_all(count, owner)
         self.evaluated += count
         try:
-            return ask()
+            return self._waited_for(ask)
         except OracleError:
             raise
         except Exception as error:
@@ -299,9 +375,9 @@ class CountingOracle(WrappedOracle):
         self.evaluated += len(graphs)
         try:
             if isinstance(graphs, EdgeBatch):
-                answers = self.oracle.predict_edges(graphs)
+                answers = self._waited_for(lambda: self.oracle.predict_edges(graphs))
             else:
-                answers = self.oracle.predict(graphs)
+                answers = self._waited_for(lambda: self.oracle.predict(graphs))
         except OracleError:
             raise
         except Exception as error:
@@ -313,6 +389,30 @@ class CountingOracle(WrappedOracle):
                 f"The oracle {self.name!r} must return one integer class per graph ({len(graphs)}); it returned {got}."
             )
         return answers
+
+    def _waited_for(self, ask: Callable[[], Tensor]) -> Tensor:
+        """The answer, or `OracleTimeout` if it takes longer than the patience lasts."""
+        if self.patience is None:
+            return ask()
+        answers: list[Tensor] = []
+        errors: list[Exception] = []
+        with_gradients = torch.is_grad_enabled()  # of this thread, others have their own
+
+        def answer() -> None:
+            try:
+                with torch.set_grad_enabled(with_gradients):
+                    answers.append(ask())
+            except Exception as error:
+                errors.append(error)
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        thread.join(self.patience)
+        if errors:
+            raise errors[0]
+        if not answers:
+            raise OracleTimeout(f"The oracle {self.name!r} did not answer within {self.patience:g} s")
+        return answers[0]
 
     def _read_clock(self) -> None:
         if self._deadline is not None and self._now() >= self._deadline:

@@ -259,4 +259,4 @@ def test_released_returns_what_it_drew_whatever_the_class() -> None:
     graphs = random_graphs(60, seed=0)
     results = ReleasedGCounteRGAN(iterations=1).fit(graphs, PairOracle(0, 1)).explain(graphs, PairOracle(0, 1))
     kept = [(0, 1) not in r.edits for r in results]
-    assert all(r.found for r in results) and 10 < sum(kept) < 50
+    assert all(r.offered for r in results) and 10 < sum(kept) < 50
