@@ -50,10 +50,12 @@ def in_words(result: Counterfactual) -> str:
 
 
 def _class_in_words(result: Counterfactual) -> str:
-    before, after = getattr(result, "before", None), getattr(result, "after", None)
-    if before is None or after is None:
-        return "the class changes"
-    return f"the class changes from {before} to {after}" if before != after else f"the class stays {before}"
+    before, after = result.before, result.after
+    if before is not None and after is not None:
+        return f"the class changes from {before} to {after}" if before != after else f"the class stays {before}"
+    if not result.flips:
+        return "nobody has asked which class that is"
+    return "the class changes" if before is None else f"the class is no longer {before}"
 
 
 def _edges_in_words(graph: Graph, pairs: Sequence[Pair]) -> str:

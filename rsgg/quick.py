@@ -51,7 +51,7 @@ class UntaughtSearch(Explainer):
         (), "constraints", check=constraints_advice, doc="rules that every result keeps (rsgg.constraints)"
     )
 
-    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, targets=True)
 
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
@@ -107,14 +107,15 @@ def _shuffled(pairs: Tensor, generator: torch.Generator) -> Codes:
 
 
 def explain(
-    model: Oracle | Module | Callable[..., Any], data: Any, *, k: int = 1, constraints: tuple[Constraint, ...] = (),
-    seed: int = 0, budget: int | None = None, seconds: float | None = None,
+    model: Oracle | Module | Callable[..., Any], data: Any, *, target: int | None = None, k: int = 1,
+    constraints: tuple[Constraint, ...] = (), seed: int = 0, budget: int | None = None, seconds: float | None = None,
 ) -> Any:  # fmt: skip
     """Counterfactuals of one graph or of many, by a search without training.
 
     Args:
         model: a PyG graph classifier, an `rsgg.Oracle`, or any function of PyG graphs that gives their classes.
         data: a graph (`rsgg.Graph`, NetworkX graph or PyG `Data`), or many of them (a list, data set, loader, batch).
+        target: the class that results must have; any class but the input's if not given.
         k: candidates per graph; a further one edits other node pairs.
         constraints: rules that every result keeps, e.g. `(OnlyRemovals(), KeepConnected())` of `rsgg.constraints`.
         seed: decides all random draws.
@@ -128,7 +129,7 @@ def explain(
     oracle = _as_oracle(model)
     if budget is not None or seconds is not None:
         oracle = CountingOracle(oracle, budget, seconds)
-    results = UntaughtSearch(constraints=constraints).explain(data, oracle, k=k, seed=seed)
+    results = UntaughtSearch(constraints=constraints).explain(data, oracle, k=k, seed=seed, target=target)
     return results[0] if k == 1 and _is_one_graph(data) else results
 
 

@@ -55,6 +55,20 @@ def test_edits_are_said_in_a_sentence(added, removed, words) -> None:
     assert result(graph, added=added, removed=removed).in_words().startswith(words + "the class ")
 
 
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        ({"before": 1, "after": 0}, "the class changes from 1 to 0."),
+        ({"before": 1, "after": 1, "flips": False}, "the class stays 1."),
+        ({"before": 2}, "the class is no longer 2."),
+        ({}, "the class changes."),
+        ({"before": 1, "flips": False}, "nobody has asked which class that is."),
+    ],
+)
+def test_classes_are_said_as_far_as_they_are_known(known, words) -> None:
+    assert result(nx.path_graph(4), removed=[(1, 2)], **known).in_words() == f"Remove the edge 1–2 and {words}"
+
+
 def test_many_edits_are_counted() -> None:
     words = result(nx.complete_graph(8), removed=nx.complete_graph(8).edges).in_words()
     assert words.startswith("Remove 28 edges (0–1, 0–2, ") and "1–4, …) and" in words and "1–5" not in words

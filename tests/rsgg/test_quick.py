@@ -127,6 +127,18 @@ def test_limits_are_kept_and_a_seed_decides() -> None:
     assert "time" in rsgg.explain(CountsEdges(), graph, seconds=1e-9).reason
 
 
+def test_a_wanted_class_is_reached() -> None:
+    """Class = number of components, up to three: from one component to three takes two removals at least."""
+    oracle = CallableOracle(
+        lambda data: min(nx.number_connected_components(to_networkx(data, to_undirected=True)), 3), 4
+    )
+    result = rsgg.explain(oracle, nx.path_graph(7), target=3)
+    assert (result.before, result.after) == (1, 3) and len(result.removed) == len(result.edits) == 2
+    assert rsgg.explain(oracle, nx.path_graph(7)).after == 2
+    there = rsgg.explain(oracle, nx.path_graph(7), target=1)
+    assert not there.found and "of class 1 already" in there.reason
+
+
 @pytest.mark.parametrize("model", [CountsEdges, 3, None])
 def test_what_is_no_model_is_refused_in_a_sentence(model) -> None:
     with pytest.raises(UsageError, match=r"cannot be explained; give a trained PyG model"):
