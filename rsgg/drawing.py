@@ -135,7 +135,7 @@ def plot(result: Counterfactual, ax: Axes | None = None) -> Axes:
             ax.text(x, y, node_name(result.input, node), ha="center", va="center", fontsize=7, zorder=3)
     if result.edits:
         ax.legend(loc="best", frameon=False, fontsize=8)
-    ax.set_title(textwrap.fill(in_words(result), 55), fontsize=9)
+    ax.set_title(textwrap.fill(in_words(result), 62), fontsize=8)
     ax.margins(0.06)
     ax.set_aspect("equal")
     ax.set_axis_off()
