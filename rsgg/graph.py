@@ -47,6 +47,8 @@ class Graph:
     node_names: tuple[Hashable, ...] | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise GraphError(f"A graph was given the name {self.name!r}; give a text, or no name.")
         adjacency = _checked_adjacency(self.adjacency, self.name)
         n = len(adjacency)
         object.__setattr__(self, "adjacency", adjacency)
@@ -252,7 +254,7 @@ def _most_frequent(values: np.ndarray) -> np.ndarray:
     return middle
 
 
-def _numbers(rows: list[Any], name: str) -> np.ndarray:
+def _numbers(rows: Any, name: str) -> np.ndarray:
     try:
         numbers = np.array(rows)
         if numbers.dtype.kind not in "buif":
@@ -270,7 +272,7 @@ def _called(name: str) -> str:
 def _checked_adjacency(adjacency: Any, name: str) -> np.ndarray:
     who = _called(name)
     try:
-        matrix = np.array(adjacency.todense() if hasattr(adjacency, "todense") else adjacency)
+        matrix = np.array(adjacency.todense() if hasattr(adjacency, "todense") else _detached(adjacency))
     except ValueError as error:
         raise GraphError(f"{who} cannot be read as a matrix ({error}); give a square array of 0 and 1.") from error
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
@@ -295,12 +297,20 @@ def _checked_adjacency(adjacency: Any, name: str) -> np.ndarray:
     return matrix
 
 
+def _detached(array: Any) -> Any:
+    """A tensor as an array, without its gradient; anything else as it is."""
+    return array.detach().cpu().numpy() if isinstance(array, Tensor) else array
+
+
 def _checked_features(features: Any, n: int, name: str) -> np.ndarray | None:
     if features is None:
         return None
     who = _called(name)
     try:
-        x = np.array(features, dtype=np.float32)
+        x = np.array(_detached(features))
+        if np.iscomplexobj(x):
+            raise TypeError("they are complex")
+        x = x.astype(np.float32)
     except (TypeError, ValueError) as error:
         raise GraphError(f"{who} has node features that are not rows of numbers of one length ({error}).") from error
     if x.ndim == 1:
@@ -321,7 +331,7 @@ def _checked_edge_features(features: Any, n: int, name: str) -> np.ndarray | Non
     if features is None:
         return None
     who = _called(name)
-    values = _numbers(features, name)
+    values = _numbers(_detached(features), name)
     values = values.astype(np.float32 if values.dtype.kind == "f" else np.int64)
     if values.ndim not in (2, 3) or values.shape[:2] != (n, n):
         raise GraphError(
@@ -342,11 +352,17 @@ def _checked_edge_features(features: Any, n: int, name: str) -> np.ndarray | Non
 def _checked_node_names(names: Any, n: int, name: str) -> tuple[Hashable, ...] | None:
     if names is None:
         return None
-    given = tuple(names)
-    if len(given) != n or len(set(given)) != n:
+    try:
+        given = tuple(names)
+        different = len(set(given))
+    except TypeError as error:
         raise GraphError(
-            f"{_called(name)} has {n} nodes and {len(given)} node names, {len(set(given))} of them different; give "
-            "each node a name of its own."
+            f"{_called(name)} has node names that cannot be used ({error}); give a list of texts."
+        ) from error
+    if len(given) != n or different != n:
+        raise GraphError(
+            f"{_called(name)} has {n} nodes and {len(given)} node names, {different} of them different; give each node "
+            "a name of its own."
         )
     return given
 

@@ -158,13 +158,18 @@ def removal_auroc(probabilities: Tensor, graphs: GraphBatch, important: Tensor) 
 
 
 def evaluate(
-    results: Sequence[Counterfactual], oracle: Oracle, labels: Tensor, optimum: Tensor | None = None
+    results: Sequence[Counterfactual],
+    oracle: Oracle,
+    labels: Tensor | Sequence[int],
+    optimum: Tensor | None = None,
 ) -> pd.DataFrame:
     """One row per result, columns `CORE_COLUMNS`. `labels` and `optimum` are indexed by a result's `instance`.
 
     What was returned is taken as it is, self loops and multiplicities included. Φ is asked about all inputs in one
     batch and about all returned graphs in another, through a counter of its own: evaluation costs no method a call.
     """
+    import torch
+
     from rsgg.graph import GraphBatch
     from rsgg.oracles.oracle import CountingOracle
 
@@ -178,7 +183,7 @@ def evaluate(
         {
             "instance": instance,
             "candidate": [result.candidate for result in results],
-            "label": labels[instance].cpu().numpy(),
+            "label": torch.as_tensor(labels)[instance].cpu().numpy(),
             "predicted": judge.predict(inputs).cpu().numpy(),
             "predicted_cf": judge.predict(returned).cpu().numpy(),
             "found": [result.offered for result in results],  # its class is in predicted_cf

@@ -164,6 +164,13 @@ def relaxation_agrees_on_binary_graphs(subject: Subject) -> str | None:
                 torch.equal(p.argmax(1), classes),
                 f"{subject.name}: the most probable class of {method} is not the class of predict on a binary graph.",
             )
+    if not why_not:
+        padded = subject.oracle.relaxed_graphs(subject.graphs, subject.graphs.adjacency.float())
+        require(
+            torch.equal(padded.argmax(1), subject.classes),
+            f"{subject.name}: relaxed_graphs takes the padding of smaller graphs for nodes; override it and leave out "
+            "padding (GraphBatch.sizes).",
+        )
     return None
 
 

@@ -219,9 +219,9 @@ class CountingOracle(WrappedOracle):
         super().__init__(oracle)
         if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 0):
             raise OracleError(f"The oracle budget is {budget!r}; it must be zero or more calls per instance.")
-        if seconds is not None and (not isinstance(seconds, int | float) or not seconds > 0):
+        if seconds is not None and not _is_positive(seconds):
             raise OracleError(f"The time limit is {seconds!r}; it must be more than zero seconds per graph.")
-        if patience is not None and (not isinstance(patience, int | float) or not patience > 0):
+        if patience is not None and not _is_positive(patience):
             raise OracleError(
                 f"The patience is {patience!r}; it must be more than zero seconds per batch of questions."
             )
@@ -420,6 +420,10 @@ class CountingOracle(WrappedOracle):
 
     def _now(self) -> float:
         return time.monotonic()
+
+
+def _is_positive(number: object) -> bool:
+    return isinstance(number, int | float) and not isinstance(number, bool) and number > 0
 
 
 def wrong_answers(answers: object, count: int) -> str:

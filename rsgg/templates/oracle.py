@@ -1,6 +1,6 @@
 """An oracle of your own: copy this file, rename the class, and replace the rule in `predict`.
 
-A PyG model needs no class of its own: wrap it in `rsgg.PyGOracle(model, n_classes)`.
+A PyG model needs no class of its own: wrap it in `rsgg.PyGOracle(model)`.
 Run the file to check it: `python my_oracle.py`.
 """
 

@@ -64,6 +64,7 @@ def test_bad_adjacency_is_refused_with_a_sentence(adjacency: np.ndarray, sentenc
         ([[1.0], [np.nan], [0.0]], "NaN or infinite node features"),
         ([[1.0], [1.0, 2.0], [0.0]], "not rows of numbers of one length"),
         (["a", "b", "c"], "not rows of numbers"),
+        (np.ones(3) * 1j, "not rows of numbers of one length \\(they are complex\\)"),
         ([[1.0], [-1e30], [0.0]], "as large as 1e\\+30, whose squares overflow; scale them"),
     ],
 )
@@ -86,6 +87,12 @@ def test_a_graph_is_a_copy_that_nobody_can_write_to() -> None:
     for array in (graph.adjacency, graph.features):
         with pytest.raises(ValueError, match="read-only"):
             array[0, 0] = 1
+
+
+def test_tensors_in_the_middle_of_a_computation_are_taken_as_numbers() -> None:
+    ones = torch.ones(3, 2, requires_grad=True)
+    read = Graph(torch.tensor(SQUARE, dtype=torch.float32), ones, edge_features=torch.ones(3, 3, requires_grad=True))  # type: ignore[arg-type]
+    assert read.features is not None and read.features.tolist() == ones.tolist() and read.n_edges == 2
 
 
 def test_sizes_and_edges() -> None:
@@ -233,6 +240,9 @@ def test_batches_and_lists_of_edges_carry_edge_features() -> None:
         (lambda: Graph(SQUARE, edge_features=np.full((3, 3), np.nan)), "NaN or infinite edge features"),
         (lambda: Graph(SQUARE, node_names=("a", "b")), "3 nodes and 2 node names"),
         (lambda: Graph(SQUARE, node_names=("a", "b", "a")), "2 of them different"),
+        (lambda: Graph(SQUARE, node_names=[[1], [2], [3]]), "node names that cannot be used"),  # type: ignore[arg-type]
+        (lambda: Graph(SQUARE, node_names=3), "node names that cannot be used"),  # type: ignore[arg-type]
+        (lambda: Graph(SQUARE, name=3), "was given the name 3; give a text"),  # type: ignore[arg-type]
         (lambda: GraphBatch.of([Graph.from_pyg(bonds()), tree(3)]), "Some graphs have edge features and some"),
         (lambda: GraphBatch.of([bonds(), bonds(torch.ones(6, 2))]), "edge features of different shapes"),
         (

@@ -1,5 +1,7 @@
 """The metrics against NetworkX, plain loops and counts by hand."""
 
+from dataclasses import replace
+
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -215,6 +217,19 @@ def test_evaluation_asks_in_batches_and_charges_nobody():
     evaluate([result(path, path * 0, instance=i) for i in range(5)], counter, torch.zeros(5, dtype=torch.long))
     assert counter.calls == counter.evaluated == 0
     assert oracle.batches == [5, 5]
+
+
+def test_labels_may_be_a_list():
+    path = nx.to_numpy_array(nx.path_graph(4)).astype(int)
+    results = [result(path, path * 0, instance=i) for i in range(3)]
+    assert evaluate(results, CountsEdges(), [2, 0, 1])["label"].tolist() == [2, 0, 1]
+
+
+def test_what_a_method_offered_is_stored_whatever_the_oracle_says_of_it():
+    path = nx.to_numpy_array(nx.path_graph(4)).astype(int)
+    rejected = replace(result(path, path * 0), flips=False, reason="is of class 0, which is not another one")
+    row = evaluate([rejected], TreeCyclesOracle(), [0]).iloc[0]
+    assert not rejected.found and (row.found, row.reason, row.predicted_cf) == (True, "", 0)
 
 
 def test_nothing_to_evaluate_is_an_empty_ledger():

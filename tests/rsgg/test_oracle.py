@@ -228,6 +228,7 @@ class OneLogit(nn.Module):
         (lambda: CountingOracle(TreeCyclesOracle(), 1.5), "budget is 1.5"),  # type: ignore[arg-type]
         (lambda: CountingOracle(TreeCyclesOracle(), seconds=0), "time limit is 0; it must be more than zero"),
         (lambda: CountingOracle(TreeCyclesOracle(), seconds=float("nan")), "time limit is nan"),
+        (lambda: CountingOracle(TreeCyclesOracle(), seconds=True), "time limit is True"),
         (lambda: CountingOracle(OneClass()), "'one class' has n_classes = 1"),
     ],
 )

@@ -14,12 +14,18 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.nn import GATConv, GCNConv, GINEConv, global_add_pool, global_max_pool, global_mean_pool
 
 from rsgg.baselines.cf2 import CF2
+from rsgg.baselines.controls import TwoSided
+from rsgg.baselines.meg import MEG
+from rsgg.baselines.search import DCE, OBS, IRand
 from rsgg.contract import check_oracle
 from rsgg.data import TreeCycles
 from rsgg.edges import EdgeBatch
 from rsgg.errors import OracleError
+from rsgg.explainer import Explainer
 from rsgg.graph import Graph, GraphBatch
+from rsgg.minimise import Minimised
 from rsgg.oracles import CallableOracle, CountingOracle, PyGOracle
+from rsgg.rsgg_ce import RSGGCE
 from rsgg.task import Task
 from tests.graphs import gnp_graphs, tree
 
@@ -264,6 +270,20 @@ def test_kinds_of_nodes_and_edges_reach_the_model() -> None:
         UserWarning, match=r"edge features, which the model, called as model\(x, edge_index, batch\), does not"
     ):
         PyGOracle(OtherNames(width=1)).predict(batch)
+
+
+@pytest.mark.parametrize("explainer", [TwoSided(), IRand(), Minimised(base=OBS()), RSGGCE.tiny(), DCE(), MEG.tiny()])
+def test_methods_explain_a_model_that_reads_kinds_of_nodes_and_edges(explainer: Explainer) -> None:
+    data, model = molecules(40), Embedding()
+    results = explainer.fit(data, PyGOracle(model)).explain(data[:8], PyGOracle(model))
+    assert any(r.found for r in results)
+    for result in (r for r in results if r.found):
+        made, was = result.to_pyg(), data[result.instance]
+        asked = model(made.x.long(), made.edge_index, made.edge_attr, torch.zeros(made.num_nodes, dtype=torch.long))
+        assert int(asked.argmax()) == result.after != result.before
+        kept = dict(zip(map(tuple, was.edge_index.T.tolist()), was.edge_attr.tolist(), strict=True))
+        for pair, kind in zip(map(tuple, made.edge_index.T.tolist()), made.edge_attr.tolist(), strict=True):
+            assert kind == kept.get(pair, kind), "an edge that stays keeps its kind"
 
 
 def test_weights_of_edges_reach_the_model_and_soften_with_it() -> None:
