@@ -142,7 +142,11 @@ VERDICTS = {
 def claims(results: Results) -> str:
     """How many claims of the paper's prose hold."""
     count = stored(results, "claims")["verdict"].value_counts()
-    words = VERDICTS | {verdict: f"are {verdict}" for verdict in count.index if verdict not in VERDICTS}
+    words = VERDICTS | {
+        verdict: f"{'is' if count[verdict] == 1 else 'are'} {verdict}"
+        for verdict in count.index
+        if verdict not in VERDICTS
+    }
     parts = [f"{count[verdict]} {said}" for verdict, said in words.items() if verdict in count]
     return f"Of {count.sum()} claims of the paper's prose, checked by measurement, {', '.join(parts)}."
 
