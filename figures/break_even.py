@@ -22,7 +22,11 @@ from figures import figure, style
 from figures.figure import CAPTIONS, Drawn
 
 SEARCH: Row = ("two-sided-min", "search")
-LEFT_OUT = ("optimum", "dce", "random", "random-min", "two-sided", "clear", "g-countergan")
+SHOWN: dict[Row, str] = {  # what can be told apart in one picture: the style of its line
+    ("rsgg-ce-taught", "beyond"): "-", ("rsgg-ce-certified", "beyond"): "--", ("rsgg-ce", "faithful"): "-",
+    ("rsgg-ce", "beyond"): "--", ("meg", "faithful"): "-", ("obs", "search"): ":", ("ddbs", "search"): "-.",
+    SEARCH: "-",
+}  # fmt: skip
 GRAPHS = np.logspace(0, 5, 60)
 NEEDED = ("fit_calls", "explain_calls", "correctness")
 
@@ -39,8 +43,11 @@ def draw(results: Results) -> list[Drawn]:
         said += [f"{task.title}: {_panel(axis, costs)}."]
         axis.set(xscale="log", yscale="log", xlabel="graphs that are explained")
     axes[0, 0].set_ylabel("questions to the oracle, fitting included")
-    looks = [style.look(row) for row in sorted(shown, key=list(figure.rows_in(table)).index)]
-    style.legend_below(drawing, [style.handle(look.label, look.colour, "-", look.marker, ms=4) for look in looks], 3)
+    handles = [
+        style.handle(look.label, look.colour, SHOWN.get(row, "-"), look.marker, ms=4)
+        for row, look in ((row, style.look(row)) for row in figure.rows_in(table) if row in shown)
+    ]
+    style.legend_below(drawing, handles, 3)
     figure.heading(drawing, "What learning costs in advance, and when it has paid for itself", results)
     return [Drawn("break_even", drawing, figure.caption(CAPTIONS["break_even"], *said), missing=tuple(missing))]
 
@@ -49,7 +56,8 @@ def questions(table: pd.DataFrame) -> pd.DataFrame:
     """Questions to fit and to explain a graph (`fit`, `explain`) of the rows of a high Correctness on one data set."""
     means = table.pivot(index=["method", "variant"], columns="metric", values="mean").reindex(columns=list(NEEDED))
     good = means[means["correctness"] >= CORRECTNESS_FLOOR].dropna()
-    good = good.loc[[row for row in figure.rows_in(table, LEFT_OUT) if row in good.index]]
+    wanted = [*SHOWN, *figure.own_rows(table)]
+    good = good.loc[[row for row in wanted if row in good.index]]
     return good.rename(columns={"fit_calls": "fit", "explain_calls": "explain"})
 
 
@@ -64,7 +72,7 @@ def _panel(axis: Axes, costs: pd.DataFrame) -> str:
     said = []
     for row, cost in costs.iterrows():
         look = style.look(row)
-        axis.plot(GRAPHS, cost["fit"] + GRAPHS * cost["explain"], color=look.colour, lw=1.6 if row == SEARCH else 1.1)
+        axis.plot(GRAPHS, cost["fit"] + GRAPHS * cost["explain"], SHOWN.get(row, "-"), color=look.colour, lw=1.2)
         at = break_even(cost["fit"], cost["explain"], search)
         if cost["fit"] and at <= GRAPHS[-1]:
             axis.plot(at, at * search, marker=look.marker, color=look.colour, ms=6, mec="white", mew=0.5)

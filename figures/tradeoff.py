@@ -20,13 +20,20 @@ from figures.figure import CAPTIONS, Drawn
 
 OF_PAPER: list[Row] = [(name, variant) for variant in ("released", "faithful") for name in methods.PAPER]
 OPTIMUM: Row = ("optimum", "control")
-BESIDE: list[Row] = [("two-sided-min", "search"), OPTIMUM]
+BESIDE: list[Row] = [
+    ("two-sided-min", "search"), ("rsgg-ce-certified", "beyond"), OPTIMUM, ("rsgg-ce", "literal"),
+]  # fmt: skip
+HOLLOW = {("two-sided-min", "search"): 9.0, ("rsgg-ce-certified", "beyond"): 12.0}  # around the optimum, by size
 PLACES = {  # where a printed row's name stands, unless above its circle: offset in points and alignment
     "cf2": ((-7, -3), "right", "center"),
     "g-countergan": ((0, -8), "center", "top"),
     "rsgg-ce": ((0, -8), "center", "top"),
 }
-PLACES_ON_ASD = {**PLACES, "g-countergan": ((0, -19), "center", "top")}  # below CF², which is near it there
+PLACES_ON_ASD = {
+    **PLACES,
+    "rsgg-ce": ((0, 7), "center", "bottom"),
+    "g-countergan": ((0, -19), "center", "top"),
+}  # below CF², which is near it there
 
 
 def draw(results: Results) -> list[Drawn]:
@@ -41,7 +48,7 @@ def draw(results: Results) -> list[Drawn]:
         _printed_rows(axis, paper[paper["dataset"] == task.name], PLACES_ON_ASD if task.name == "asd" else PLACES)
         drawn[task.name] = {row for row in rows if _measured_row(axis, table, task, row, said)}
         said += _left_of_optimum(table, task, rows)
-        axis.set(xscale="log", xlabel="GED on success; of printed rows, printed GED (log)", ylim=(-0.03, 1.05))
+        axis.set(xscale="log", xlabel="GED on success; of printed rows, printed GED (log)", ylim=(-0.03, 1.08))
         axis.margins(x=0.16)
         axis.xaxis.set_minor_formatter("")
     axes[0].set_ylabel("Correctness")
@@ -70,10 +77,9 @@ def _measured_row(axis: Axes, table: pd.DataFrame, task: TaskEntry, row: Row, sa
     if not {"ged_on_success", "correctness"} <= set(metrics.index):
         return False
     x, y = metrics.loc["ged_on_success"], metrics.loc["correctness"]
-    hollow = row == BESIDE[0]  # the optimum lies in the middle of it
     axis.errorbar(
         x["mean"], y["mean"], fmt=look.marker, color=look.colour, label=look.label, elinewidth=1, zorder=3,
-        mfc="white" if hollow else look.colour, ms=9 if hollow else 5 if look.marker == "s" else 6,
+        mfc="none" if row in HOLLOW else look.colour, ms=HOLLOW.get(row, 5 if look.marker == "s" else 6),
         xerr=[[x["mean"] - x["ci_low"]], [x["ci_high"] - x["mean"]]],
         yerr=[[y["mean"] - y["ci_low"]], [y["ci_high"] - y["mean"]]],
     )  # fmt: skip

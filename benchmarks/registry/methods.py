@@ -214,7 +214,7 @@ METHODS: list[Method] = [
     # function, or none.
     Method("rsgg-ce-taught", "beyond", TAUGHT, "RSGG-CE, taught", NAVY, "o", on=TAUGHT_ON, seconds_per_fold=5),
     Method(
-        "rsgg-ce-certified", "beyond", TAUGHT, "RSGG-CE, taught and certified", NAVY, "*", CERTIFIED, TAUGHT_ON,
+        "rsgg-ce-certified", "beyond", TAUGHT, "RSGG-CE, taught and certified", NAVY, "s", CERTIFIED, TAUGHT_ON,
         seconds_per_fold=5,
     ),
     Method(
