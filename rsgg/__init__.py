@@ -3,9 +3,9 @@
     import rsgg
     print(rsgg.explain(model, graph).in_words())               # any PyG graph classifier, no training
 
-    from rsgg import RSGGCE, PyGOracle
+    from rsgg import PyGOracle, TaughtRSGGCE
     oracle = PyGOracle(model)
-    explainer = RSGGCE(minimality=0.02).fit(training_graphs, oracle)
+    explainer = TaughtRSGGCE(certify=True).fit(training_graphs, oracle)  # once for many graphs
     for result in explainer.explain(graphs, oracle):
         print(result.added, result.removed, result.calls)
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rsgg.minimise import Minimised
     from rsgg.oracles import ASDOracle, CallableOracle, CountingOracle, Oracle, PyGOracle, TreeCyclesOracle
     from rsgg.quick import UntaughtSearch, explain
-    from rsgg.rsgg_ce import RSGGCE, LiteralRSGGCE, ReleasedRSGGCE
+    from rsgg.rsgg_ce import RSGGCE, LiteralRSGGCE, RankedRSGGCE, ReleasedRSGGCE, TaughtRSGGCE
     from rsgg.rsgg_ce.partial_order import ExistingThenMissing, Group, PartialOrder, Within
     from rsgg.task import Problem, Task
 
@@ -59,8 +59,10 @@ __all__ = [
     "Problem",
     "PyGOracle",
     "RSGGError",
+    "RankedRSGGCE",
     "ReleasedRSGGCE",
     "Task",
+    "TaughtRSGGCE",
     "TreeCycles",
     "TreeCyclesOracle",
     "UntaughtSearch",
@@ -83,7 +85,7 @@ _MODULES = {
     "rsgg.minimise": ("Minimised",),
     "rsgg.oracles": ("ASDOracle", "CallableOracle", "CountingOracle", "Oracle", "PyGOracle", "TreeCyclesOracle"),
     "rsgg.quick": ("UntaughtSearch", "explain"),
-    "rsgg.rsgg_ce": ("RSGGCE", "LiteralRSGGCE", "ReleasedRSGGCE"),
+    "rsgg.rsgg_ce": ("RSGGCE", "LiteralRSGGCE", "RankedRSGGCE", "ReleasedRSGGCE", "TaughtRSGGCE"),
     "rsgg.rsgg_ce.partial_order": ("ExistingThenMissing", "Group", "PartialOrder", "Within"),
     "rsgg.task": ("Problem", "Task"),
 }

@@ -15,13 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from rsgg.constraints import Constraint, Rules, constraints_advice, editable
-from rsgg.explainer import BUDGET_USED_UP, Candidate, hyper
+from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, hyper
 from rsgg.graph import GraphBatch
 from rsgg.minimise import random_order
 from rsgg.oracles.oracle import CountingOracle
@@ -54,6 +55,8 @@ class RankedSearch(EdgeScorer):
     constraints: tuple[Constraint, ...] = hyper(
         (), "constraints", check=constraints_advice, doc="rules that every result keeps (rsgg.constraints)"
     )
+
+    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, learns=True, targets=True)
 
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int

@@ -16,12 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from rsgg.explainer import Capabilities, hyper
+from rsgg.explainer import hyper
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.rsgg_ce.ranked import RankedSearch, lengths_by_class, search
@@ -38,8 +37,6 @@ class TaughtRSGGCE(RankedSearch):
     lr: float = hyper(1e-2, "lr", above=0)
     batch: int = hyper(16, "batch size", at_least=1)
     rounds: int = hyper(2, "rounds", at_least=1, doc="parts of the training graphs, each searched with what is learnt")
-
-    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, learns=True)
 
     @classmethod
     def tiny(cls) -> TaughtRSGGCE:

@@ -114,6 +114,9 @@ def test_any_number_of_classes_and_of_sizes() -> None:
     explainer = TaughtRSGGCE(steps=20, certify=True).fit(graphs, Components(), seed=0)
     results = explainer.explain(graphs[:15], Components(), seed=0)
     assert all(one.found for one in results) and valid(results, Components())
+    towards = explainer.explain(graphs[:15], Components(), seed=0, target=2)
+    reached = [nx.number_connected_components(one.returned.to_networkx()) for one in towards if one.found]
+    assert len(reached) >= 10 and min(reached) >= 3
 
 
 # -- Orders ----------------------------------------------------------------------------------------------------------
