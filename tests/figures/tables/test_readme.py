@@ -36,14 +36,22 @@ def test_a_block_has_the_printed_row_and_ours(tmp_path: Path) -> None:
     }
     pd.DataFrame(findings).to_csv(tmp_path / "findings.csv", index=False)
     text = readme.table1(Results((tmp_path,)))
-    assert text.startswith(f"**{headline(verdicts)[0]}** {headline(verdicts)[1]}\n")
-    assert "**Of the 3 numbers that Table 1 prints, 1 are independent" in text and "- It is so. *Confirmed.*\n" in text
-    assert "- And so. *Confirmed in part.* Not so: this." in text
+    assert "- It is so. *Confirmed.*\n" in text and "- And so. *Confirmed in part.* Not so: this." in text
     assert "| *RSGG-CE, printed* | 0.885 |  |  | 11.000 |" in text and "| *MEG, printed* | × |" in text
     assert "| **RSGG-CE, by score function** | 0.900 |  |  | 2.00 |" in text and "CF², as released" not in text
     marked = "before <!-- results: written by figures/readme.py --> old <!-- end of results --> after"
     written = readme.with_blocks(marked, Results((tmp_path,)))
     assert written.startswith("before ") and written.endswith(" after") and " old " not in written and text in written
+
+
+def test_the_first_screen_says_what_reproduced_what_it_is_worth_and_what_the_method_does() -> None:
+    results = Results((REFERENCE,))
+    verdicts = results.table("verdicts", as_text=True)
+    assert verdicts is not None
+    lines = readme.summary(results).split("\n")
+    assert len(lines) == 5 and lines[0] == f"- **{headline(verdicts.fillna(''))[0]}**"
+    assert "the paper prints Correctness 0.885 at GED 11.000" in lines[2] and "On ASD" in lines[3]
+    assert TEXT.index(lines[0]) < 1500, "on the first screen"
 
 
 def test_python_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
