@@ -243,13 +243,14 @@ def test_the_relaxed_reward_sees_what_the_class_hides() -> None:
     """Three edits of node 0 are needed; the probability rewards each of them, the class only the third."""
     graph = nx.gnp_random_graph(9, 0.5, seed=1)
     graph.remove_edges_from(list(graph.edges(0)))
+    named = GraphBatch.of([graph], named_by_position=True)
     recipe: dict[str, Any] = {"episodes": 150, "decay": 0.97, "horizon": 4, "lr": 1e-3}
     oracle = CountingOracle(Linear())
-    relaxed = [MEG(reward="relaxed", **recipe).explain([graph], oracle, seed=seed)[0] for seed in range(2)]
+    relaxed = [MEG(reward="relaxed", **recipe).explain(named, oracle, seed=seed)[0] for seed in range(2)]
     for r in relaxed:
         assert sum(u == 0 and v < 6 for u, v in r.added) == 3
     assert sum(r.calls for r in relaxed) == oracle.calls
-    by_class = [MEG(**recipe).explain([graph], Linear(), seed=seed)[0] for seed in range(2)]
+    by_class = [MEG(**recipe).explain(named, Linear(), seed=seed)[0] for seed in range(2)]
     assert not any(r.found for r in by_class)
     with pytest.raises(FitError, match="no differentiable relaxation"):
         MEG(reward="relaxed").explain([tree(5)], TriangleOracle())

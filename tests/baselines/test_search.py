@@ -218,7 +218,7 @@ def triangle_changed(before: nx.Graph, after: nx.Graph) -> bool:
 )
 def test_obs_is_the_published_loop_with_two_queues(oracle: Oracle, changed: Callable[..., bool]) -> None:
     graphs = [*gnp(12), *gnp(4, 6, 0.8), tree(15), unicyclic(12, 4), nx.complete_graph(5), nx.empty_graph(6)]
-    results = OBS(questions=150).explain(graphs, oracle)
+    results = OBS(questions=150).explain(GraphBatch.of(graphs, named_by_position=True), oracle)
     used_up = 0
     for i, (graph, r) in enumerate(zip(graphs, results, strict=True)):
         edits, calls, first = published_obs(graph, changed, str(i), limit=150)
@@ -265,7 +265,8 @@ def test_hyper_parameters_do_what_they_say() -> None:
 
 def test_half_of_the_forward_edits_remove() -> None:
     seen = Never()
-    ForwardOnly(questions=1, forward_edits=1).explain(gnp(1, 12, 0.5) * 400, seen)
+    graphs = GraphBatch.of(gnp(1, 12, 0.5) * 400, named_by_position=True)  # one graph, explained in 400 ways
+    ForwardOnly(questions=1, forward_edits=1).explain(graphs, seen)
     edges = np.array([a.sum() // 2 for a in seen.seen])
     assert abs((edges[400:800] < edges[0]).mean() - 0.5) < 0.09
 
@@ -323,7 +324,7 @@ def test_weights_prefer_adding_what_the_other_class_has() -> None:
 
 def test_ddbs_is_obs_where_the_data_say_nothing() -> None:
     train = [Graph(nx.to_numpy_array(g), np.full((8, 1), c)) for g in gnp(10) for c in (0, 1)]
-    graphs = [*gnp(15), *gnp(3, 5, 0.5), tree(12)]
+    graphs = [Graph(nx.to_numpy_array(g), np.zeros((len(g), 1))) for g in (*gnp(15), *gnp(3, 5, 0.5), tree(12))]
     ddbs = DDBS(forward_edits=5).fit(train, ReadsFeatures())
     assert outcome(ddbs.explain(graphs, TreeCyclesOracle())) == outcome(OBS().explain(graphs, TreeCyclesOracle()))
 
