@@ -306,7 +306,7 @@ def test_node_features_are_read() -> None:
     one, other = (Graph(featured[0].adjacency, rng.normal(size=(7, 3))) for _ in range(2))
     p = explainer.edge_probabilities(GraphBatch.of([one, other]), torch.ones(2, dtype=torch.long))
     assert not torch.allclose(p[0], p[1], atol=1e-3)
-    with pytest.raises(GraphError, match="3 features per node and these have 1"):
+    with pytest.raises(GraphError, match="width 3, and these have no node features"):
         explainer.explain(GRAPHS, TreeCyclesOracle())
 
 
