@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -42,7 +43,7 @@ class GCN(nn.Module):
         return self.head(global_add_pool(self.convolution(x, edge_index, edge_weight).tanh(), batch))
 
 
-def gcn(width: int = 1, **options: bool) -> PyGOracle:
+def gcn(width: int = 1, **options: Any) -> PyGOracle:
     torch.manual_seed(0)
     return PyGOracle(GCN(width), 3, **options)
 
