@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -123,8 +124,12 @@ def test_their_names_are_in_the_tables(results: Path) -> None:
     own = lines(table, method="my-explainer", variant="own", metric="correctness")
     assert own.set_index("dataset")["mean"].to_dict() == {"dense-graphs": 1.0, "dense-gcn": 1.0}
     page = (results / "table1.md").read_text(encoding="utf-8")
-    for name in ("| My method | own |", "| GNNExplainer, deletions | own |", "Table 1 on Dense graphs, GCN"):
-        assert name in page
+    for name in (
+        r"\| My method[^|]*\| own \|",
+        r"\| GNNExplainer, deletions[^|]*\| own \|",
+        "Table 1 on Dense graphs, GCN",
+    ):
+        assert re.search(name, page)
 
 
 def test_ablation_and_search_have_their_rows(results: Path) -> None:

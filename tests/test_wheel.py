@@ -92,7 +92,7 @@ def test_its_metadata_are_complete(wheel: Path) -> None:
     assert about["Description-Content-Type"] == "text/markdown" and "# RSGG-CE" in str(about.get_payload())
     always = [text.split(";")[0] for text in about.get_all("Requires-Dist", []) if "extra ==" not in text]
     assert not any(word in text for text in always for word in ("optuna", "typer", "matplotlib", "pyarrow", "rich"))
-    assert set(about.get_all("Provides-Extra", [])) == {"benchmark", "cluster", "dev", "molecules"}
+    assert set(about.get_all("Provides-Extra", [])) == {"benchmark", "cluster", "dev", "molecules", "plot"}
 
 
 def test_it_explains_without_the_checkout(wheel: Path, tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def test_replicate_0_of_every_row_comes_first(monkeypatch):
     assert seeds == sorted(seeds)
     count = pd.Series([(cell.method.name, cell.method.variant) for cell in grid_of]).value_counts()
     assert (count["rsgg-ce", "released"], count["rsgg-ce-uniform", "control"]) == (200, 100)
-    assert (count["empty", "control"], count["rsgg-ce", "faithful"]) == (50, 10)
+    assert (count["empty", "control"], count["rsgg-ce", "faithful"]) == (50, 30)
     assert all(cell.task.options.get("seed", 0) == cell.seed for cell in grid_of)  # a replicate has data of its own
     assert len(set(grid_of)) == len(grid_of)
 
