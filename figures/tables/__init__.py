@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import pydoc
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,7 +135,9 @@ def show(name: str, folder: Path, *, everything: bool = False) -> None:
     console, built = terminal(), sheets(name, results, everything=everything)
     with console.capture() as captured:
         console.print(OnScreen(_in(TERMINAL, built)))
-        console.print(f"From {in_short(results.sources)}.", style="dim")
+        source = f"From {in_short(results.sources)}."
+        source = textwrap.fill(source, console.width, break_long_words=False, break_on_hyphens=False)  # paths stay whole
+        console.print(source, style="dim", soft_wrap=True)
     text = captured.get()
     if console.is_terminal and text.count("\n") >= console.height:
         os.environ.setdefault("LESS", "RFX")  # with colours; what was read stays on the screen
