@@ -136,7 +136,7 @@ def show(name: str, folder: Path, *, everything: bool = False) -> None:
     with console.capture() as captured:
         console.print(OnScreen(_in(TERMINAL, built)))
         source = f"From {in_short(results.sources)}."
-        source = textwrap.fill(source, console.width, break_long_words=False, break_on_hyphens=False)  # paths stay whole
+        source = textwrap.fill(source, console.width, break_long_words=False, break_on_hyphens=False)  # whole paths
         console.print(source, style="dim", soft_wrap=True)
     text = captured.get()
     if console.is_terminal and text.count("\n") >= console.height:
