@@ -97,34 +97,31 @@ def teach(
     seed: int,
 ) -> list[float]:
     """Adam on the list-wise cross entropy; returns its values. `edits[i]` are the pairs that graph i needed."""
-    device, n = settings.device, graphs.n_nodes
-    target = torch.zeros(len(graphs), n * n)
-    for row, codes in enumerate(edits):
-        target[row, torch.from_numpy(codes)] = 1
-    target = target.view(-1, n, n).to(device)
-    adjacency = graphs.adjacency.float().to(device)
-    features, pairs = features.to(device), graphs.pair_mask.to(device)
     optimiser = torch.optim.Adam(generator.parameters(), lr=settings.lr)
-    rng = torch_rng(seed, "teach")
+    rng, batch = torch_rng(seed, "teach"), min(settings.batch, len(graphs))
     generator.train()
     losses = []
     for _ in range(settings.steps):
-        rows = torch.randint(len(graphs), (min(settings.batch, len(graphs)),), generator=rng)
-        residual = generator.residual(features[rows], adjacency[rows])
-        present = adjacency[rows] > 0
-        score = torch.where(present, -residual, residual).flatten(1)
-        loss = torch.stack(
-            [
-                _cross_entropy(score, (pairs[rows] & side).flatten(1), target[rows].flatten(1))
-                for side in (present, ~present)
-            ]
-        ).sum(0)
-        loss = loss.mean()
+        rows = torch.randint(len(graphs), (batch,), generator=rng)
+        part, needed = graphs.select(rows), [edits[row] for row in rows.tolist()]
+        loss = _loss(generator, part, features[rows], needed, settings.device)
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
         losses.append(float(loss.detach()))
     return losses
+
+
+def _loss(generator: Generator, graphs: GraphBatch, features: Tensor, edits: Sequence[Codes], device: str) -> Tensor:
+    """The mean over graphs of the cross entropies of both sides."""
+    target = torch.zeros(len(graphs), graphs.n_nodes**2)
+    for row, codes in enumerate(edits):
+        target[row, torch.from_numpy(codes)] = 1
+    target, adjacency, pairs = target.to(device), graphs.adjacency.float().to(device), graphs.pair_mask.to(device)
+    residual, present = generator.residual(features.to(device), adjacency), adjacency > 0
+    score = torch.where(present, -residual, residual).flatten(1)
+    removals, additions = (_cross_entropy(score, (pairs & side).flatten(1), target) for side in (present, ~present))
+    return (removals + additions).mean()
 
 
 def _cross_entropy(score: Tensor, side: Tensor, target: Tensor) -> Tensor:
