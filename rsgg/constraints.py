@@ -59,26 +59,26 @@ class OnlyAdditions(Constraint):
 
 
 @dataclass(frozen=True)
-class Keep(Constraint):
-    """These node pairs stay as they are; for data sets whose graphs share their nodes, or for a single graph."""
+class _NamedPairs(Constraint):
+    """About given node pairs; for data sets whose graphs share their nodes, or for a single graph."""
 
     pairs: Pairs
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pairs", _checked_pairs(self.pairs, "Keep"))
+        object.__setattr__(self, "pairs", _checked_pairs(self.pairs, type(self).__name__))
+
+
+@dataclass(frozen=True)
+class Keep(_NamedPairs):
+    """These node pairs stay as they are."""
 
     def editable(self, graphs: GraphBatch) -> Tensor:
         return graphs.pair_mask & ~_mask(self.pairs, graphs.n_nodes)
 
 
 @dataclass(frozen=True)
-class Among(Constraint):
+class Among(_NamedPairs):
     """Only these node pairs may be edited."""
-
-    pairs: Pairs
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "pairs", _checked_pairs(self.pairs, "Among"))
 
     def editable(self, graphs: GraphBatch) -> Tensor:
         return graphs.pair_mask & _mask(self.pairs, graphs.n_nodes)

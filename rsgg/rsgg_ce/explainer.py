@@ -256,15 +256,10 @@ class RSGGCE(EdgeScorer):
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
     ) -> list[Candidate]:
-        def sampled(rows: Tensor, first_owner: int) -> list[Candidate]:
-            part, own = graphs.select(rows), classes[rows]
-            return partial_order_sampling(
-                part, self.edge_probabilities(part, own), own, oracle, order=self.order,
-                sampler=sampler_named(self.sampler), iterations=self.iterations,
-                reading=cast(Reading, self.reading), k=k, seed=seed, first_owner=first_owner,
-            )  # fmt: skip
-
-        return in_blocks(graphs, k, sampled)
+        return sampled(
+            graphs, classes, oracle, k, seed, self.edge_probabilities, order=self.order,
+            sampler=sampler_named(self.sampler), iterations=self.iterations, reading=cast(Reading, self.reading),
+        )  # fmt: skip
 
 
 # -- Algorithm 1 -----------------------------------------------------------------------------------------
@@ -292,6 +287,31 @@ def in_blocks(graphs: GraphBatch, k: int, explain: Callable[[Tensor, int], list[
     at_once = max(1, PAIRS_PER_BLOCK // (k * graphs.n_nodes**2))
     parts = torch.arange(len(graphs)).split(at_once)
     return [candidate for part in parts for candidate in explain(part, int(part[0]) * k)]
+
+
+def sampled(
+    graphs: GraphBatch,
+    classes: Tensor,
+    oracle: CountingOracle,
+    k: int,
+    seed: int,
+    probabilities: Callable[[GraphBatch, Tensor], Tensor],
+    *,
+    order: PartialOrder,
+    sampler: Sampler,
+    iterations: int,
+    reading: Reading,
+) -> list[Candidate]:
+    """Algorithm 1 for every graph, a few graphs at a time; `probabilities(graphs, classes)` gives their A_g."""
+
+    def of(rows: Tensor, first_owner: int) -> list[Candidate]:
+        part, own = graphs.select(rows), classes[rows]
+        return partial_order_sampling(
+            part, probabilities(part, own), own, oracle, order=order, sampler=sampler, iterations=iterations,
+            reading=reading, k=k, seed=seed, first_owner=first_owner,
+        )  # fmt: skip
+
+    return in_blocks(graphs, k, of)
 
 
 def partial_order_sampling(

@@ -53,7 +53,7 @@ from rsgg.errors import GraphError
 from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, device_field, hyper
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle, Oracle
-from rsgg.rsgg_ce.explainer import LEARNING_RATES, in_blocks, partial_order_sampling, sampler_named
+from rsgg.rsgg_ce.explainer import LEARNING_RATES, sampled, sampler_named
 from rsgg.rsgg_ce.partial_order import ExistingThenMissing
 from rsgg.seeds import seed_for, torch_rng
 
@@ -227,15 +227,10 @@ class LiteralRSGGCE(Explainer):
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
     ) -> list[Candidate]:
-        def sampled(rows: Tensor, first_owner: int) -> list[Candidate]:
-            part, own = graphs.select(rows), classes[rows]
-            return partial_order_sampling(
-                part, self.edge_probabilities(part, own), own, oracle, order=ExistingThenMissing(),
-                sampler=sampler_named("bernoulli"), iterations=self.iterations, reading="letter",
-                k=k, seed=seed, first_owner=first_owner,
-            )  # fmt: skip
-
-        return in_blocks(graphs, k, sampled)
+        return sampled(
+            graphs, classes, oracle, k, seed, self.edge_probabilities, order=ExistingThenMissing(),
+            sampler=sampler_named("bernoulli"), iterations=self.iterations, reading="letter",
+        )  # fmt: skip
 
     def _state(self) -> dict[str, Tensor]:
         return {f"{c}.{name}": t for c, g in enumerate(self.generators_) for name, t in g.state_dict().items()}
