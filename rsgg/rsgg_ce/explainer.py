@@ -300,7 +300,7 @@ def sampled(
     order: PartialOrder,
     sampler: Sampler,
     iterations: int,
-    reading: Reading,
+    reading: Reading = "text",
 ) -> list[Candidate]:
     """Algorithm 1 for every graph, a few graphs at a time; `probabilities(graphs, classes)` gives their A_g."""
 

@@ -51,7 +51,7 @@ from rsgg.errors import FitError, GraphError
 from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, hyper
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle
-from rsgg.rsgg_ce.explainer import GENERATORS, LEARNING_RATES, in_blocks, partial_order_sampling, sampler_named
+from rsgg.rsgg_ce.explainer import GENERATORS, LEARNING_RATES, sampled, sampler_named
 from rsgg.rsgg_ce.partial_order import ExistingThenAll
 from rsgg.seeds import torch_rng
 
@@ -133,14 +133,10 @@ class ReleasedRSGGCE(Explainer):
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
     ) -> list[Candidate]:
-        def sampled(rows: Tensor, first_owner: int) -> list[Candidate]:
-            part = graphs.select(rows)
-            return partial_order_sampling(
-                part, self.edge_probabilities(part), classes[rows], oracle, order=ExistingThenAll(),
-                sampler=sampler_named("released"), iterations=self.iterations, k=k, seed=seed, first_owner=first_owner,
-            )  # fmt: skip
-
-        return in_blocks(graphs, k, sampled)
+        return sampled(
+            graphs, classes, oracle, k, seed, lambda part, _: self.edge_probabilities(part), order=ExistingThenAll(),
+            sampler=sampler_named("released"), iterations=self.iterations,
+        )  # fmt: skip
 
     def _state(self) -> dict[str, Tensor]:
         return self.weights_
