@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import tempfile
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,6 +19,7 @@ import torch
 from torch import Tensor
 
 from rsgg import encodings
+from rsgg.data.files import cache_dir
 from rsgg.errors import DataError
 from rsgg.graph import GraphBatch
 from rsgg.seeds import torch_rng
@@ -27,20 +27,54 @@ from rsgg.seeds import torch_rng
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """One fold of a cross-validation: positions (int64, ascending) of its training and its test graphs."""
+    """One fold of a cross-validation: positions (int64, ascending) of its training and its test graphs.
+
+    Where a task draws only some of them for the explainers, `rest` are the other graphs outside the fold: an oracle is
+    trained on them too.
+    """
 
     index: int
     train: Tensor
     test: Tensor
+    rest: Tensor = field(default_factory=lambda: torch.arange(0))
+
+    @property
+    def outside(self) -> Tensor:
+        """All graphs outside the fold, ascending: what an oracle may be trained on."""
+        return torch.cat((self.train, self.rest)).sort().values
+
+    def drawn(self, max_train: int | None, max_test: int | None, *names: object) -> Fold:
+        """At most so many training and test graphs, drawn at random by these names."""
+        train, rest = _draw(self.train, max_train, "train", *names)
+        test, _ = _draw(self.test, max_test, "test", *names)
+        return Fold(self.index, train, test, torch.cat((self.rest, rest)).sort().values)
+
+
+def _draw(positions: Tensor, count: int | None, *names: object) -> tuple[Tensor, Tensor]:
+    """`count` of these positions drawn by name, and the others; both ascending."""
+    if count is None or count >= len(positions):
+        return positions, positions[:0]
+    shuffled = positions[torch.randperm(len(positions), generator=torch_rng("drawn", *names))]
+    return shuffled[:count].sort().values, shuffled[count:].sort().values
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Graphs and their true labels, int64 [B], numbered from 0."""
+    """Graphs and their true labels, int64 [B], numbered from 0.
+
+    `feature_names` say what the columns of X are, e.g. atoms. `motif` marks the edges that are known to make the label,
+    bool [B, N, N] (upper triangle). `left_out` says how many published graphs are not here, and why.
+    Where the split is given, `test` are the positions (int64, ascending) of the test graphs and all others are training
+    graphs in every fold; otherwise each graph is a test graph of one fold.
+    """
 
     name: str
     graphs: GraphBatch
     labels: Tensor
+    feature_names: tuple[str, ...] = ()
+    motif: Tensor | None = None
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    test: Tensor | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.graphs, GraphBatch):
@@ -52,6 +86,11 @@ class Dataset:
             got = self.labels.dtype if isinstance(self.labels, Tensor) else type(self.labels).__name__
             raise DataError(
                 f"The labels of the data set {self.name!r} are {got}; give a tensor of whole numbers, int64."
+            )
+        if self.motif is not None and self.motif.shape != self.graphs.adjacency.shape:
+            raise DataError(
+                f"The motif edges of the data set {self.name!r} have shape {tuple(self.motif.shape)}; give one bool "
+                "for each entry of the adjacency matrices."
             )
         if self.labels.shape != (len(self.graphs),):
             raise DataError(
@@ -71,15 +110,28 @@ class Dataset:
     def __len__(self) -> int:
         return len(self.graphs)
 
+    def select(self, index: Tensor) -> Dataset:
+        """The graphs at these positions, int64."""
+        motif = None if self.motif is None else self.motif[index]
+        test = None if self.test is None else torch.isin(index, self.test).nonzero().flatten()
+        return replace(self, graphs=self.graphs.select(index), labels=self.labels[index], motif=motif, test=test)
+
     def folds(self, k: int = 10, seed: int = 0) -> list[Fold]:
-        """k disjoint shuffled folds that cover everything, their sizes as equal as possible."""
-        count = len(self)
-        if isinstance(k, bool) or not isinstance(k, int) or not 2 <= k <= count:
-            raise DataError(f"{self.name} has {count} graphs and cannot be cut into {k} folds; use 2 to {count} folds.")
-        shuffled = torch.randperm(count, generator=torch_rng("folds", self.name, seed))
-        everything = torch.arange(count)
+        """k disjoint shuffled folds that cover everything, or all test graphs, their sizes as equal as possible."""
+        everything = torch.arange(len(self))
+        tested, least = (everything, 2) if self.test is None else (self.test, 1)
+        count = len(tested)
+        if isinstance(k, bool) or not isinstance(k, int) or not least <= k <= count:
+            raise DataError(
+                f"{self.name} has {count} graphs and cannot be cut into {k} folds; use {least} to {count} folds."
+            )
+        shuffled = tested[torch.randperm(count, generator=torch_rng("folds", self.name, seed))]
         tests = [part.sort().values for part in shuffled.tensor_split(k)]
-        return [Fold(i, everything[~torch.isin(everything, test)], test) for i, test in enumerate(tests)]
+        others = [test if self.test is None else self.test for test in tests]
+        return [
+            Fold(i, everything[~torch.isin(everything, other)], test)
+            for i, (test, other) in enumerate(zip(tests, others, strict=True))
+        ]
 
     def with_encoding(self, kind: str) -> Dataset:
         """The same data set carrying node encodings of this kind, computed once and then read from the cache."""
@@ -111,13 +163,6 @@ class DatasetSpec(Protocol):
 
 
 # -- The cache of encodings ------------------------------------------------------------------------------
-
-
-def cache_dir() -> Path:
-    """Where downloads and encodings are kept: `RSGG_CACHE_DIR`, else the user's cache folder."""
-    import pooch
-
-    return Path(os.environ.get("RSGG_CACHE_DIR") or pooch.os_cache("rsgg"))
 
 
 def _fingerprint(graphs: GraphBatch) -> str:

@@ -6,7 +6,7 @@ outer fold are not in the data set that the search is given, so nothing that is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rsgg.data.dataset import Dataset, DatasetSpec
@@ -42,4 +42,4 @@ class TrainingGraphs:
         """Load the whole data set and keep the training graphs, in their order."""
         whole = self.base.load(data_dir)
         train = whole.folds(self.folds, self.seed)[self.fold].train
-        return Dataset(self.name, whole.graphs.select(train), whole.labels[train])
+        return replace(whole.select(train), name=self.name)

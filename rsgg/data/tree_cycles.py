@@ -125,7 +125,7 @@ class TreeCycles:
         number, size = choices[rng.integers(len(choices))] if cyclic else (0, 0)
         n_tree = self.n_nodes - number * size
         cycles = [_attached_cycle(n_tree + c * size, size, rng) for c in range(number)]
-        edges = np.concatenate((_random_tree(n_tree, rng), *cycles))
+        edges = np.concatenate((random_tree(n_tree, rng), *cycles))
         if self.order == "edge-list":
             edges = _by_first_appearance(edges)
         elif self.order == "random":
@@ -133,7 +133,7 @@ class TreeCycles:
         return edges, cyclic
 
 
-def _random_tree(n: int, rng: np.random.Generator) -> np.ndarray:
+def random_tree(n: int, rng: np.random.Generator) -> np.ndarray:
     """Edges [n - 1, 2] of a uniformly random labelled tree: Prüfer sequences and labelled trees are one to one."""
     if n == 1:
         return np.empty((0, 2), dtype=np.int64)

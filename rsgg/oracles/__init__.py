@@ -1,6 +1,8 @@
 """Oracles: the black boxes Φ whose decisions are explained."""
 
 from rsgg.oracles.asd import ASDOracle
+from rsgg.oracles.gnn import FrozenGCN, TrainedGNN
+from rsgg.oracles.nodes import FrozenNodeGCN, NodeGCN
 from rsgg.oracles.oracle import CountingOracle, Oracle, WrappedOracle
 from rsgg.oracles.pyg import CallableOracle, PyGOracle
 from rsgg.oracles.tree_cycles import TreeCyclesOracle
@@ -9,8 +11,12 @@ __all__ = [
     "ASDOracle",
     "CallableOracle",
     "CountingOracle",
+    "FrozenGCN",
+    "FrozenNodeGCN",
+    "NodeGCN",
     "Oracle",
     "PyGOracle",
+    "TrainedGNN",
     "TreeCyclesOracle",
     "WrappedOracle",
 ]

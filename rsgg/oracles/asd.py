@@ -22,6 +22,7 @@ class ASDOracle(Oracle):
     """
 
     name = "asd"
+    intercept = INTERCEPT
 
     def __init__(self) -> None:
         weight = torch.zeros(N_REGIONS, N_REGIONS, dtype=torch.float64)
@@ -35,11 +36,12 @@ class ASDOracle(Oracle):
         """x, linear in the (soft) adjacency matrix, float64 [B]."""
         if adjacency.shape[1:] != self.weight.shape:
             raise OracleError(
-                f"The ASD oracle knows {N_REGIONS} brain regions; it was given graphs of {adjacency.shape[1]} nodes."
+                f"The oracle {self.name!r} knows {len(self.weight)} brain regions; it was given graphs of "
+                f"{adjacency.shape[1]} nodes."
             )
         used = self.weight.to(adjacency.device).nonzero(as_tuple=True)
         values = adjacency[:, used[0], used[1]].to(torch.float64)
-        return INTERCEPT + values @ self.weight.to(adjacency.device)[used]
+        return self.intercept + values @ self.weight.to(adjacency.device)[used]
 
     def predict(self, graphs: GraphBatch) -> Tensor:
         return (self.score(graphs.adjacency) > 0).long()

@@ -11,15 +11,18 @@ import math
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from rsgg.constraints import Constraint, Feasible
 from rsgg.edges import EdgeBatch
 from rsgg.errors import BudgetExhausted, OracleError, OracleTimeout
 from rsgg.graph import GraphBatch
@@ -39,6 +42,7 @@ class Oracle(ABC):
 
     name: ClassVar[str] = "oracle"
     n_classes: int = 2
+    fits: ClassVar[bool] = False  # is it trained in each fold (`fitted`), and cannot answer before?
 
     @abstractmethod
     def predict(self, graphs: GraphBatch) -> Tensor:
@@ -56,8 +60,19 @@ class Oracle(ABC):
         """What the answers depend on besides the oracle's name, as plain JSON values: part of a result's address."""
         return {}
 
+    def loaded(self, data_dir: Path | None = None) -> Oracle:
+        """The oracle with its files read. Oracles that have files override it; `data_dir` is where they look first."""
+        return self
+
     def prepared(self, dataset: Dataset) -> Oracle:
-        """The oracle ready to answer about the graphs of this data set. Oracles that have to be trained override it."""
+        """The oracle ready to answer about this data set. Oracles that are trained on all of its graphs override it."""
+        return self
+
+    def fitted(self, graphs: GraphBatch, labels: Tensor, seed: int = 0) -> Oracle:
+        """The oracle trained on these graphs and their labels, int64 [B]: the same for the same graphs and seed.
+
+        Oracles that are trained in each fold, on its training graphs only, override it and set `fits`.
+        """
         return self
 
     # -- the relaxation --------------------------------------------------------------------------------
@@ -171,20 +186,50 @@ def _called(thing: object) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
-    """The class that results must have, and the classes that the inputs have, int64 [B], with k owners each."""
+class Request:
+    """What is looked for while graphs are explained.
 
-    target: int
+    `classes` are those of the inputs, int64 [B], with `k` owners each. `target` is the class that results must have,
+    None for any other; `feasible` says which graphs are allowed, None for all.
+    """
+
     classes: Tensor
     k: int
+    target: int | None = None
+    feasible: Feasible | None = None
 
     def is_there(self, owner: int) -> bool:
         """Is the input of this owner of the wanted class already?"""
-        return int(self.classes[owner // self.k]) == self.target
+        return self.target is not None and int(self.classes[owner // self.k]) == self.target
+
+    def unchanged(self, owner: Tensor) -> Tensor:
+        """The classes of the owners' inputs: the answer that stands for "no counterfactual"."""
+        return self.classes[owner // self.k]
 
     def as_flips(self, answers: Tensor, owner: Tensor) -> Tensor:
         """The answers, in which every class but the wanted one is that of the owner's input: no change."""
-        return torch.where(answers == self.target, answers, self.classes.to(answers.device)[owner // self.k])
+        if self.target is None:
+            return answers
+        return torch.where(answers == self.target, answers, self.unchanged(owner).to(answers.device))
+
+    def allows(self, graphs: GraphBatch, owner: Tensor) -> Tensor | None:
+        """Which graphs the constraints allow, bool [R]; None where all are."""
+        if self.feasible is None:
+            return None
+        allowed = self.feasible.allow(graphs.adjacency, owner // self.k)
+        return None if allowed.all() else allowed
+
+
+@dataclass(eq=False)
+class Accounts:
+    """How often each owner has asked, and, inside a method that asks others, for whom and how often it may."""
+
+    calls: dict[int, int] = field(default_factory=dict)
+    payers: Sequence[int] | None = None  # for each owner the one that the user knows
+    allowance: Sequence[float] = ()
+
+    def payer(self, owner: int) -> int:
+        return owner if self.payers is None else self.payers[owner]
 
 
 class CountingOracle(WrappedOracle):
@@ -203,6 +248,10 @@ class CountingOracle(WrappedOracle):
       thread of their own, which is left behind.
 
     A method that computes with the oracle's model in its own way, past this class, charges that with `charge`.
+
+    While graphs are explained (`explaining`) it also knows what is looked for. About a graph that the constraints do
+    not allow it does not ask, and answers that the class is unchanged; so it does about a graph on which the oracle
+    fails. `constraints` are for methods that would rather not try such graphs at all.
 
     `evaluated` counts the graphs that were really computed. It can exceed `calls`: methods that stop at the first flip
     are evaluated in blocks, but charged only for what a run one by one would have asked (`first_flip`).
@@ -228,59 +277,126 @@ class CountingOracle(WrappedOracle):
         self.budget, self.seconds, self.patience = budget, seconds, patience
         self.calls = 0
         self.evaluated = 0
-        self._wanted: Wanted | None = None
-        self._per_owner: dict[int, int] = {}
+        self.constraints: tuple[Constraint, ...] = ()
+        self._request: Request | None = None
+        self._accounts = Accounts()
+        self._failures: dict[int, str] = {}
+        self._refused: set[int] = set()
         self._deadline: float | None = None
-        self._out_of_time = False
+        self.out_of_time = False  # is the time of the batch used up?
 
     @property
     def limited(self) -> bool:
         """Can an owner be exhausted at all? Without limits methods need not ask."""
-        return self.budget is not None or self.seconds is not None or self._wanted is not None
+        wanted = self._request is not None and self._request.target is not None
+        return self.budget is not None or self.seconds is not None or wanted
 
     def prepared(self, dataset: Dataset) -> CountingOracle:
         return CountingOracle(self.oracle.prepared(dataset), self.budget, self.seconds, patience=self.patience)
 
     def calls_of(self, owner: int) -> int:
-        return self._per_owner.get(owner, 0)
+        return self._accounts.calls.get(owner, 0)
 
     def forget_owners(self, count: int = 1) -> None:
         """Start a batch of `count` graphs: owners are numbered anew and the clock starts; the totals go on."""
-        self._per_owner.clear()
-        self._out_of_time = False
+        self._accounts = Accounts()
+        self._failures.clear()
+        self._refused.clear()
+        self.out_of_time = False
         self._deadline = None if self.seconds is None else self._now() + count * self.seconds
 
     def exhausted(self, owner: int) -> bool:
         """May this owner ask no more: its budget or the batch's time is used up, or its input is as wanted already?"""
-        return self._out_of_time or self._left(owner) == 0
+        return self.out_of_time or self.left(owner) == 0
 
-    def _left(self, owner: int) -> float:
-        """How many questions this owner may still ask."""
-        if self._wanted is not None and self._wanted.is_there(owner):
+    def left(self, owner: int) -> float:
+        """How many questions this owner may still ask; infinite without a budget."""
+        if self._request is not None and self._request.is_there(self._accounts.payer(owner)):
             return 0
+        if self._accounts.payers is not None:
+            return self._accounts.allowance[owner] - self.calls_of(owner)
         return math.inf if self.budget is None else max(self.budget - self.calls_of(owner), 0)
 
+    def trouble_of(self, owner: int) -> str:
+        """What kept an owner from an answer, for the reason of a failure; empty where nothing did."""
+        if owner in self._failures:
+            return self._failures[owner]
+        return "not all graphs that were tried are allowed by the constraints" if owner in self._refused else ""
+
     @contextmanager
-    def towards(self, target: int, classes: Tensor, k: int) -> Iterator[None]:
-        """Within it only the class `target` counts as another class.
+    def explaining(
+        self, classes: Tensor, k: int, target: int | None = None, feasible: Feasible | None = None
+    ) -> Iterator[None]:
+        """Within it only graphs that `feasible` allows, and of them only those of class `target`, are of another class.
 
         To questions that name their owner, every other answer is given as the class of the owner's input (`classes`,
         int64 [B], with k owners each). So a method that looks for another class finds the wanted one and need not know
         of it. Owners whose input is of that class already are exhausted.
         """
-        self._wanted = Wanted(target, classes, k)
+        before = self._request, self.constraints
+        self._request = Request(classes, k, target, feasible)
+        self.constraints = () if feasible is None else feasible.constraints
         try:
             yield
         finally:
-            self._wanted = None
+            self._request, self.constraints = before
+
+    @property
+    def feasible(self) -> Feasible | None:
+        """Which graphs the constraints allow while graphs are explained; None where all are allowed."""
+        return None if self._request is None else self._request.feasible
+
+    @contextmanager
+    def without_constraints(self) -> Iterator[None]:
+        """Within it every graph is asked about: for a method that knows no constraints, whose results are mended."""
+        before = self._request, self.constraints
+        self._request, self.constraints = self._request and replace(self._request, feasible=None), ()
+        try:
+            yield
+        finally:
+            self._request, self.constraints = before
+
+    @contextmanager
+    def on_behalf_of(self, payers: Sequence[int]) -> Iterator[None]:
+        """Within it owner i asks for `payers[i]`, an owner as they were numbered outside, who pays.
+
+        Owners with the same payer share equally what it may still ask. Methods that ask other methods use it, since
+        these number their owners themselves.
+        """
+        outer, sharing = self._accounts, Counter(payers)
+        allowance = [self.left(one) // sharing[one] if self.budget is not None else math.inf for one in payers]
+        self._accounts = Accounts({}, [outer.payer(one) for one in payers], allowance)
+        try:
+            yield
+        finally:
+            for owner, calls in self._accounts.calls.items():
+                outer.calls[payers[owner]] = outer.calls.get(payers[owner], 0) + calls
+            self._accounts = outer
+
+    def _payers(self, owner: Tensor) -> Tensor:
+        if self._accounts.payers is None:
+            return owner
+        return torch.tensor([self._accounts.payers[i] for i in owner.tolist()], dtype=torch.long)
 
     # -- questions -------------------------------------------------------------------------------------
 
     def predict(self, graphs: GraphBatch, owner: Tensor | None = None) -> Tensor:
         """Classes of these graphs, int64 [B]; each is a call, charged to its owner. Beyond a limit: BudgetExhausted."""
-        self._charge_all(len(graphs), owner)
-        answers = self._answers(graphs)
-        return answers if owner is None or self._wanted is None else self._wanted.as_flips(answers, owner)
+        if owner is None or self._request is None:
+            self._charge_all(len(graphs), owner)
+            return self._answers(graphs)
+        payer = self._payers(owner)
+        allowed = self._request.allows(graphs, payer)
+        if allowed is None:
+            self._charge_all(len(graphs), owner)
+            return self._request.as_flips(self._answers_or_unchanged(graphs, payer), payer)
+        answers = self._request.unchanged(payer).clone()
+        self._refused.update(payer[~allowed].tolist())
+        if allowed.any():
+            self._charge_all(int(allowed.sum()), owner[allowed])
+            asked = self._answers_or_unchanged(graphs.select(allowed), payer[allowed])
+            answers[allowed] = self._request.as_flips(asked, payer[allowed]).to(answers)
+        return answers
 
     def check(self, graphs: GraphBatch) -> Tensor:
         """Classes of results, int64 [B], as they are, charged to nobody: judging costs no method a call."""
@@ -319,11 +435,26 @@ class CountingOracle(WrappedOracle):
         for at most one per owner. Each owner is charged up to and including its first flip, never beyond its
         budget: a flip that it could not afford to ask about is not found. Out of time, nothing is asked or found.
         """
-        if self._out_of_time:
+        if self.out_of_time:
             return torch.zeros(len(owner), dtype=torch.bool, device=owner.device)
-        answers = self._answers(graphs)
-        if self._wanted is not None:
-            answers = self._wanted.as_flips(answers, owner)
+        if self._request is not None:
+            payer = self._payers(owner)
+            allowed = self._request.allows(graphs, payer)
+            if allowed is not None:
+                first = torch.zeros(len(owner), dtype=torch.bool, device=owner.device)
+                self._refused.update(payer[~allowed].tolist())
+                if allowed.any():
+                    first[allowed] = self._first_flip(graphs.select(allowed), owner[allowed], classes[allowed])
+                return first
+        return self._first_flip(graphs, owner, classes)
+
+    def _first_flip(self, graphs: GraphBatch, owner: Tensor, classes: Tensor) -> Tensor:
+        """`first_flip` of graphs that are allowed."""
+        if self._request is None:
+            answers = self._answers(graphs)
+        else:
+            payer = self._payers(owner)
+            answers = self._request.as_flips(self._answers_or_unchanged(graphs, payer), payer)
         flips = (answers != classes).cpu().numpy()
         first = np.zeros(len(flips), dtype=bool)
         sorted_ = owner.cpu().numpy()
@@ -334,7 +465,7 @@ class CountingOracle(WrappedOracle):
         for i, start, count, position in zip(
             owners.tolist(), starts.tolist(), counts.tolist(), (flip - starts).tolist(), strict=True
         ):
-            affordable = int(min(count, self._left(i)))
+            affordable = int(min(count, self.left(i)))
             if position < affordable:
                 first[start + position] = True
             self._charge(i, min(position + 1, affordable))
@@ -347,16 +478,16 @@ class CountingOracle(WrappedOracle):
         if owner is None:
             self.calls += count
             return
-        if self._out_of_time:
+        if self.out_of_time:
             raise BudgetExhausted(f"The time limit of {self.seconds} s per graph is used up; ask `exhausted` first.")
         charges = [(i, share) for i, share in enumerate(torch.bincount(owner).tolist()) if share]
-        if self.limited and any(share > self._left(i) for i, share in charges):
+        if self.limited and any(share > self.left(i) for i, share in charges):
             raise BudgetExhausted(f"The budget of {self.budget} oracle calls per instance is used up.")
         for i, share in charges:
             self._charge(i, share)
 
     def _charge(self, owner: int, calls: int) -> None:
-        self._per_owner[owner] = self.calls_of(owner) + calls
+        self._accounts.calls[owner] = self.calls_of(owner) + calls
         self.calls += calls
 
     def _relaxed(self, count: int, owner: Tensor | None, ask: Callable[[], Tensor]) -> Tensor:
@@ -390,6 +521,20 @@ class CountingOracle(WrappedOracle):
             )
         return answers
 
+    def _answers_or_unchanged(self, graphs: GraphBatch, payer: Tensor) -> Tensor:
+        """The answers; where the oracle fails on a graph, the class of the input: what it cannot score is no result."""
+        try:
+            return self._answers(graphs)
+        except OracleTimeout:
+            raise
+        except OracleError as error:
+            assert self._request is not None
+            if len(graphs) == 1:
+                self._failures.setdefault(int(payer[0]), str(error))
+                return self._request.unchanged(payer)
+        one_by_one = torch.arange(len(graphs)).split(1)
+        return torch.cat([self._answers_or_unchanged(graphs.select(row), payer[row]).cpu() for row in one_by_one])
+
     def _waited_for(self, ask: Callable[[], Tensor]) -> Tensor:
         """The answer, or `OracleTimeout` if it takes longer than the patience lasts."""
         if self.patience is None:
@@ -416,7 +561,7 @@ class CountingOracle(WrappedOracle):
 
     def _read_clock(self) -> None:
         if self._deadline is not None and self._now() >= self._deadline:
-            self._out_of_time = True
+            self.out_of_time = True
 
     def _now(self) -> float:
         return time.monotonic()

@@ -18,7 +18,7 @@ from torch.nn import Module
 
 from rsgg.edges import EdgeBatch
 from rsgg.errors import OracleError
-from rsgg.graph import GraphBatch, are_weights
+from rsgg.graph import GraphBatch, are_weights, whole_numbers_as_int64
 from rsgg.oracles.oracle import Oracle
 from rsgg.oracles.scores import Scores
 
@@ -82,7 +82,7 @@ class Disjoint:
             real = torch.arange(n, device=sizes.device) < sizes[:, None]
             listed = listed & real[:, :, None] & real[:, None, :]
         graph, u, v = listed.nonzero(as_tuple=True)
-        own = None if edge_features is None else edge_features[graph, u, v]
+        own = None if edge_features is None else whole_numbers_as_int64(edge_features[graph, u, v])
         return cls.of_edges(features, sizes, n, (graph, u, v), own, adjacency[graph, u, v])
 
     @classmethod
@@ -93,7 +93,7 @@ class Disjoint:
         order = ((graph * graphs.n_nodes + u) * graphs.n_nodes + v).argsort()
         both = order % max(len(graphs.u), 1)  # which entry of the list an edge comes from
         edges = graph[order], u[order], v[order]
-        own = None if graphs.edge_features is None else graphs.edge_features[both]
+        own = None if graphs.edge_features is None else whole_numbers_as_int64(graphs.edge_features[both])
         weights = torch.ones(len(order), device=order.device) if weight is None else weight[both]
         return cls.of_edges(graphs.features, graphs.sizes, graphs.n_nodes, edges, own, weights)
 

@@ -24,6 +24,7 @@ from scipy.stats import chisquare
 from rsgg import encodings
 from rsgg.data import ASD, Dataset, TrainingGraphs, TreeCycles
 from rsgg.data import asd as asd_module
+from rsgg.data.files import Published
 from rsgg.data.tree_cycles import Order, _tree_of
 from rsgg.errors import DataError, UsageError
 from rsgg.graph import GraphBatch
@@ -346,7 +347,7 @@ def asd() -> Dataset:
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """A copy of the files to damage."""
-    source = asd_module._folder_in(Path(os.environ["RSGG_DATA_DIR"]))
+    source = asd_module.FILES.find(Path(os.environ["RSGG_DATA_DIR"]))
     return Path(shutil.copytree(source, tmp_path / "asd", copy_function=shutil.copyfile))
 
 
@@ -419,7 +420,7 @@ def test_a_missing_asd_file_is_named(copy: Path) -> None:
 
 
 def test_a_folder_without_asd_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asd_module, "_download", lambda *_: pytest.fail("downloaded although a folder was given"))
+    monkeypatch.setattr(Published, "_download", lambda *_: pytest.fail("downloaded although a folder was given"))
     with pytest.raises(DataError, match="101 of its 101 files are missing"):
         ASD().load(tmp_path)
     monkeypatch.setenv("RSGG_DATA_DIR", str(tmp_path / "nowhere"))
@@ -490,7 +491,7 @@ def test_download_failures_are_sentences(server: tuple[str, list[str]], copy: Pa
 
 
 def test_checksums_are_those_of_101_different_files() -> None:
-    known = asd_module.checksums()
+    known = asd_module.FILES.sha256
     assert len(known) == len(set(known.values())) == 101
     assert [file.split("/")[0] for file in known] == ["td"] * 52 + ["asd"] * 49
     assert all(len(sha256) == 64 for sha256 in known.values())

@@ -17,13 +17,13 @@ from rsgg.baselines.cf2 import CF2
 from rsgg.baselines.controls import TwoSided
 from rsgg.baselines.meg import MEG
 from rsgg.baselines.search import DCE, OBS, IRand
+from rsgg.compose import Minimised
 from rsgg.contract import check_oracle
 from rsgg.data import TreeCycles
 from rsgg.edges import EdgeBatch
 from rsgg.errors import OracleError
 from rsgg.explainer import Explainer
 from rsgg.graph import Graph, GraphBatch
-from rsgg.minimise import Minimised
 from rsgg.oracles import CallableOracle, CountingOracle, PyGOracle
 from rsgg.rsgg_ce import RSGGCE
 from rsgg.task import Task
