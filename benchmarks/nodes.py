@@ -1,0 +1,138 @@
+"""Node classification (the paper's appendix): why has this node this class, and what would change it?
+
+    ./reproduce.sh nodes                                    # data sets from files, RSGG_DATA_DIR/node
+    ./reproduce.sh nodes --data tree-grid-generated         # drawn by the published recipe, no files needed
+
+An instance is the ego network of a node (`rsgg.data.nodes`); edits are of pairs inside it, additions included. The
+explained nodes are test nodes of the oracle, rightly predicted or not; methods that learn learn from its training
+nodes. At most 300 of each, drawn by name; nodes whose ego network has more than 300 (BA-Community: 360) nodes are left
+out, which in the BA sets are most nodes of the base. CF-GNNExplainer explains motif nodes only, those that are
+predicted to be in a motif: the same metrics of these nodes alone end in `_motif_nodes`.
+
+`nodes.csv` has a line per task, row and metric. Intervals are bootstrapped over nodes, replicates averaged first.
+
+- `correctness`, `ged_on_success`, `explain_calls`, `fit_calls`: as in Table 1; `found_within_2`: found with GED ≤ 2
+- `edits_on_motif_edges`: share of the edited pairs that are edges of a motif, of results that are found
+- `ends_in_motifs`: share of the ends of edited pairs that are nodes of a motif (CF-GNNExplainer's accuracy)
+- `oracle_accuracy`: of the oracle on all test nodes of the whole graph
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from benchmarks.registry import methods, tasks
+from benchmarks.registry.names import numbers
+from benchmarks.results.artefacts import Artefacts
+from benchmarks.results.cell import Cell
+from benchmarks.results.ledger import history_table
+from benchmarks.results.summary import accounted
+from benchmarks.running.experiment import Experiment, Finished
+from benchmarks.running.plan import grid
+from benchmarks.running.run_cell import Observer, Run
+from rsgg.data.nodes import NodeDataset, NodeGraph
+from rsgg.explainer import Counterfactual
+from rsgg.oracles.nodes import NodeGCN
+from rsgg.statistics import bootstrap_interval
+
+ROWS = (
+    "rsgg-ce-taught", "rsgg-ce-certified", "two-sided-min", "random", "remove-ego", "keep-ego", "empty",
+)  # fmt: skip
+REPLICATES = (0, 1, 2)
+WHOSE = ["dataset", "method", "variant", "seed", "instance"]
+OF_LEDGER = ("correctness", "ged_on_success", "explain_calls", "fit_calls")
+MEASURED = ("edits_on_motif_edges", "ends_in_motifs", "oracle_accuracy")
+METRICS = (*OF_LEDGER, "found_within_2", *MEASURED)
+OF_MOTIF_NODES = tuple(name for name in METRICS if name not in ("fit_calls", "oracle_accuracy"))
+COLUMNS = ("task", "method", "variant", "metric", "mean", "ci_low", "ci_high", "n")
+
+
+class OfMotifs(Observer):
+    """How the edits lie to the motifs of the whole graph; a line per test node, stored beside the cell."""
+
+    def table(self, run: Run) -> pa.Table | None:
+        dataset, oracle = run.problem.dataset, run.problem.oracle
+        if not isinstance(dataset, NodeDataset) or not isinstance(oracle, NodeGCN):
+            return None
+        predicted = oracle.predict_whole(dataset.whole).numpy()
+        return history_table(
+            {
+                "instance": int(run.fold.test[result.instance]),
+                "oracle_accuracy": oracle.accuracy,
+                **measured(result, dataset.whole, predicted),
+            }
+            for result in run.results
+        )
+
+
+def measured(result: Counterfactual, whole: NodeGraph, predicted: np.ndarray) -> dict[str, float]:
+    """Is the node in a motif and predicted to be, and which share of its edits is about motifs (NaN without edits)?"""
+    names = np.array(result.input.node_names)
+    pairs = np.sort(names[np.array(result.edits, dtype=np.int64).reshape(-1, 2)], axis=1)
+    shares = dict.fromkeys(("ends_in_motifs", "edits_on_motif_edges"), np.nan)
+    if len(pairs):
+        shares["ends_in_motifs"] = float(whole.in_motif[pairs].mean())
+        if whole.motif_edges is not None:
+            motifs = set(map(tuple, whole.motif_edges.tolist()))
+            shares["edits_on_motif_edges"] = float(np.mean([tuple(pair) in motifs for pair in pairs.tolist()]))
+    return {"motif_node": float(whole.in_motif[names[0]] and predicted[names[0]] % 4 > 0), **shares}
+
+
+def table(done: Finished) -> pd.DataFrame:
+    """`COLUMNS`, from the ledger and from what was measured of motifs."""
+    if done.ledger.empty:
+        return pd.DataFrame(columns=list(COLUMNS))
+    rows = accounted(done.ledger)[[*WHOSE, "ged", *OF_LEDGER]]
+    rows = rows.merge(done.history.reindex(columns=[*WHOSE, "motif_node", *MEASURED]), on=WHOSE)
+    found = rows["correctness"] == 1
+    rows["found_within_2"] = (found & (rows["ged"] <= 2)).astype(float)
+    rows.loc[~found, list(MEASURED[:2])] = np.nan
+    return pd.DataFrame(_lines(rows), columns=list(COLUMNS))
+
+
+def _lines(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    for (task, method, variant), own in rows.groupby(WHOSE[:3], sort=False):
+        other_nodes = own["seed"] * len(rows) if tasks.task(str(task)).generated else 0  # in each replicate
+        node = own["instance"] + other_nodes
+        in_motif = own["motif_node"].astype(bool)
+        parts = [(name, own, node) for name in METRICS]
+        parts += [(f"{name}_motif_nodes", own[in_motif], node[in_motif]) for name in OF_MOTIF_NODES]
+        for name, part, cluster in parts:
+            value = part[name.removesuffix("_motif_nodes")].astype(float)
+            means = value.groupby(cluster).mean().dropna()
+            if len(means):
+                interval = bootstrap_interval(means)
+                line = {"task": task, "method": method, "variant": variant, "metric": name, "mean": float(means.mean())}
+                yield {**line, "ci_low": interval.low, "ci_high": interval.high, "n": len(means)}
+
+
+class Nodes(Experiment):
+    """The rows of `ROWS` on the node data sets."""
+
+    name = "nodes"
+    shows = ("nodes",)
+
+    def plan(self, options: Any) -> list[Cell]:
+        given = [entry.name for entry in tasks.GIVEN_NODES]
+        return grid(
+            tasks.choose(options.datasets or given, smoke=options.smoke), methods.choose(options.methods or ROWS),
+            folds=(0,), of=1, seeds=numbers(options.seeds, "seed") or REPLICATES[: 1 if options.smoke else None],
+            smoke=options.smoke, graph_seconds=options.graph_seconds,
+        )  # fmt: skip
+
+    def observer(self, options: Any) -> Observer:
+        return OfMotifs()
+
+    def tables(self, done: Finished, files: Artefacts, options: Any) -> None:
+        files.csv("nodes.csv", table(done))
+
+
+if __name__ == "__main__":
+    from benchmarks.cli import script
+
+    script("nodes")

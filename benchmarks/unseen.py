@@ -1,0 +1,67 @@
+"""Problems that no method here was built on: does what works on the paper's data work elsewhere?
+
+    ./reproduce.sh unseen
+    ./reproduce.sh unseen --data my_module:my_task --methods my_module:MyExplainer    # a problem or a method of yours
+
+Graphs and oracles are in `rsgg.data.unseen` and `rsgg.oracles.unseen`: two trained GNNs, one of them with three classes
+and node features that it reads; a linear rule on 190 nodes; a rule that only removals and additions together can leave.
+
+Rule, stated before any of it was run: methods and their settings were worked out on replicates below `LOOKED_AT`, and
+nothing was changed after the `REPLICATES` had been run. A replicate is another problem: new graphs, another network or
+another rule. `unseen.csv` has means of fold means over all replicates, with intervals bootstrapped over folds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from benchmarks.registry import tasks
+from benchmarks.registry.metrics import METRICS
+from benchmarks.results.artefacts import Artefacts
+from benchmarks.results.cell import Cell
+from benchmarks.results.summary import ROW, accounted, fold_estimate
+from benchmarks.running.experiment import Experiment, Finished
+from benchmarks.running.plan import cells_for
+
+LOOKED_AT = 100
+REPLICATES = ("7001-7003",)
+FOLDS = (0,)
+ROWS = ("rsgg-ce-certified", "rsgg-ce-taught", "rsgg-ce:faithful", "obs", "two-sided-min")
+COLUMNS = ("task", "method", "variant", "metric", "mean", "ci_low", "ci_high", "n")
+
+
+def table(ledger: pd.DataFrame) -> pd.DataFrame:
+    """`COLUMNS`: a line per task, row and metric; n are graphs."""
+    if ledger.empty:
+        return pd.DataFrame(columns=list(COLUMNS))
+    lines: list[dict[str, Any]] = []
+    for (task, method, variant), own in accounted(ledger).groupby(ROW, sort=False):
+        for metric in (name for name in METRICS if own[name].notna().any()):
+            known = own[own[metric].notna()]
+            estimate = fold_estimate(known, metric)
+            named = {"task": task, "method": method, "variant": variant, "metric": metric, "n": len(known)}
+            lines.append(named | {name: estimate[name] for name in ("mean", "ci_low", "ci_high")})
+    return pd.DataFrame(lines, columns=list(COLUMNS))
+
+
+class Unseen(Experiment):
+    """The rows on the unseen problems."""
+
+    name = "unseen"
+    shows = ("unseen",)
+
+    def plan(self, options: Any) -> list[Cell]:
+        asked = replace(options, seeds=options.seeds or list(REPLICATES))
+        return cells_for(asked, rows=ROWS, entries=tasks.UNSEEN, folds=None if options.smoke else FOLDS)
+
+    def tables(self, done: Finished, files: Artefacts, options: Any) -> None:
+        files.csv("unseen.csv", table(done.ledger))
+
+
+if __name__ == "__main__":
+    from benchmarks.cli import script
+
+    script("unseen")
