@@ -13,12 +13,14 @@ Deviations from the original:
 - Episodes may have more than one step, for graphs that need two edits; an episode ends when the class changes. A step's
   reward is the *gain* in r: over an episode gains add up to the end state's r less a constant, and with one-step
   episodes (`horizon=1`, the original) nothing changes.
-- A black box has no probability: p_target is [Φ(G') ≠ Φ(G)]. `reward="relaxed"` takes it from the oracle's relaxation
-  where there is one (MEG's paper explains a network, whose probability it uses); a soft answer is one call too.
+- MEG's paper explains a network and takes p_target from the probabilities that it puts out; no gradient is used. Here
+  they are those of the oracle's relaxation, each one call. An oracle without one says classes only, whose
+  probabilities are 0 and 1; so p_target is [Φ(G') ≠ Φ(G)], as for every oracle with `reward="class"`.
 - The similarity is the Jaccard index of the edge sets: the Tanimoto index of the original's fingerprints, on pairs.
 - The network reads one bit per candidate pair instead of a fingerprint, so nodes are told apart by their number: not
-  permutation invariant. A successor differs from its state in one bit, so that all of them are scored with one
-  pre-activation of the first layer plus one signed row of its weights each.
+  permutation invariant.
+- Not all successors are scored. One flip moves Q by about its slope in that bit, which is known of all of them at once;
+  the 64 that promise most are scored exactly, each by the state's own first layer plus or minus one row of weights.
 - Graphs with more than `max_actions` pairs: that many candidate pairs are drawn per instance, half of them edges where
   there are enough; the other pairs stay as they are and are no inputs.
 - For a CPU: 800 episodes with decay .997 instead of 5000 with .9987, and a gradient step on a few transitions every
@@ -29,7 +31,8 @@ Deviations from the original:
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import math
+from collections.abc import Callable, Generator, Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import ClassVar, Generic, Protocol, TypeVar
@@ -45,6 +48,10 @@ from rsgg.seeds import numpy_rng, seed_for
 
 HIDDEN_WIDTHS = (512, 128, 32)  # widths of the Q-network between its inputs and its one output
 REWARD_SCALE, WEIGHT_TARGET, WEIGHT_SIMILARITY = 0.9, 0.8, 0.2
+BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8  # of Adam
+SHORTLIST = 64  # successors that are scored, of those that the slope of Q promises most of
+REWARD_DIGITS = 9  # decimals of a reward: an oracle that rounds differently in a larger batch decides no tie
+MAX_BYTES, BYTES_PER_WEIGHT = 1 << 29, 20  # of games at once: network, target, gradient, two moments; in float32
 
 State = TypeVar("State", bound=Hashable)
 
@@ -65,20 +72,8 @@ class Judgement:
     valid: bool
 
 
-class Successors(Protocol):
-    """The states that are one action away, as the Q-network reads them."""
-
-    def __len__(self) -> int: ...
-
-    def encodings(self, actions: Tensor) -> Tensor:
-        """The network's input for these actions (int64), float32 [actions, width]."""
-
-    def first_layer(self, network: QNetwork) -> Tensor:
-        """The first layer of the network before its ReLU, for every action, [A, 512]."""
-
-
 class Environment(Protocol[State]):
-    """A game: states, actions and what a state is worth."""
+    """A game: states, actions, and how the Q-network reads them."""
 
     start: State
 
@@ -86,12 +81,19 @@ class Environment(Protocol[State]):
     def width(self) -> int:
         """Inputs of the Q-network, the steps left included."""
 
-    def successors(self, state: State, steps_left: int) -> Successors: ...
+    def n_actions(self, state: State) -> int: ...
 
     def after(self, state: State, action: int) -> State: ...
 
-    def judge(self, state: State) -> Judgement | None:
-        """What a state is worth, by asking the oracle about it; None where the budget forbids that."""
+    def encoding(self, state: State, steps_left: int) -> np.ndarray:
+        """The network's input for a state that an action has led to with these steps left, float32 [width]."""
+
+    def best(self, network: QNetwork, state: State, steps_left: int) -> tuple[int, float]:
+        """The action that leads to the highest Q, and this Q."""
+
+
+Judge = Callable[[list[tuple[int, State]]], list[Judgement | None]]
+"""What states are worth, each with the number of its game; None where the budget does not allow to ask."""
 
 
 @dataclass(frozen=True)
@@ -130,25 +132,26 @@ class Played(Generic[State]):
 
 
 class QNetwork:
-    """width → 512 → 128 → 32 → 1 with ReLU; weights are [in, out], so that a row belongs to an input."""
+    """width → 512 → 128 → 32 → 1 with ReLU; weights are [in, out], so that a row belongs to an input.
+
+    All of them are parts of one vector, `parameters`, so that Adam and the target network take one step for all.
+    """
 
     def __init__(self, width: int, seed: int) -> None:
-        sizes = (width, *HIDDEN_WIDTHS, 1)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            layers = [torch.nn.Linear(a, b) for a, b in pairwise(sizes)]
-        self.weights = [layer.weight.detach().T.contiguous().requires_grad_() for layer in layers]
-        self.biases = [layer.bias.detach().clone().requires_grad_() for layer in layers]
+            layers = [torch.nn.Linear(a, b) for a, b in pairwise((width, *HIDDEN_WIDTHS, 1))]
+        parts = [part.detach().flatten() for layer in layers for part in (layer.weight.T, layer.bias)]
+        self._take(width, torch.cat(parts))
 
-    @property
-    def parameters(self) -> list[Tensor]:
-        return [*self.weights, *self.biases]
+    def _take(self, width: int, parameters: Tensor) -> None:
+        self.width, self.parameters = width, parameters
+        self.weights, self.biases = layers_of(parameters, width)
 
     def copy(self) -> QNetwork:
-        """The same network with parameters of its own that are not trained."""
+        """The same network with parameters of its own."""
         twin = object.__new__(QNetwork)
-        twin.weights = [weight.detach().clone() for weight in self.weights]
-        twin.biases = [bias.detach().clone() for bias in self.biases]
+        twin._take(self.width, self.parameters.clone())
         return twin
 
     def __call__(self, encodings: Tensor) -> Tensor:
@@ -156,52 +159,96 @@ class QNetwork:
         return self.above(torch.addmm(self.biases[0], encodings, self.weights[0]))
 
     def above(self, first_layer: Tensor) -> Tensor:
-        """Q from what the first layer gives before its ReLU, [rows]."""
+        """Q from what the first layer gives before its ReLU (which is overwritten), [rows]."""
         x = first_layer
         for weight, bias in zip(self.weights[1:], self.biases[1:], strict=True):
-            x = torch.addmm(bias, x.relu(), weight)
+            x = torch.addmm(bias, x.relu_(), weight)
         return x[:, 0]
 
-    @torch.no_grad()
-    def of(self, successors: Successors) -> Tensor:
-        """Q of every action, [A]."""
-        return self.above(successors.first_layer(self))
+    def slopes(self, encoding: Tensor) -> tuple[Tensor, Tensor]:
+        """The first layer before its ReLU, [512], and the slope of Q in every input, [width], at one encoding."""
+        outputs = [torch.addmv(self.biases[0], self.weights[0].T, encoding)]
+        for weight, bias in zip(self.weights[1:-1], self.biases[1:-1], strict=True):
+            outputs.append(torch.addmv(bias, weight.T, outputs[-1].relu()))
+        slope = self.weights[-1][:, 0]
+        for weight, output in zip(reversed(self.weights[:-1]), reversed(outputs), strict=True):
+            slope = torch.mv(weight, slope * (output > 0))
+        return outputs[0], slope
+
+    def loss(self, encodings: Tensor, targets: Tensor, gradient: QNetwork) -> float:
+        """The mean Huber loss; its gradient overwrites the parameters of `gradient`.
+
+        By hand, since automatic differentiation takes longer than the arithmetic: with x the input of a layer and δ
+        the slope of the loss in its output, the slopes are xᵀδ in its weights, Σ δ in its bias, and δ Wᵀ, where x is
+        not zero, in the output of the layer below.
+        """
+        inputs = [encodings]
+        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            inputs.append(torch.addmm(bias, inputs[-1], weight).relu_())
+        error = torch.addmm(self.biases[-1], inputs[-1], self.weights[-1]) - targets[:, None]
+        slope = error.clamp(-1, 1).div_(len(targets))
+        for layer in reversed(range(len(inputs))):
+            torch.mm(inputs[layer].T, slope, out=gradient.weights[layer])
+            torch.sum(slope, 0, out=gradient.biases[layer])
+            if layer:
+                slope = torch.mm(slope, self.weights[layer].T).mul_(inputs[layer] > 0)
+        return float(torch.nn.functional.huber_loss(error, torch.zeros_like(error)))
+
+
+def layers_of(parameters: Tensor, width: int) -> tuple[list[Tensor], list[Tensor]]:
+    """The weights [in, out] and biases [out] of every layer, as views of one vector."""
+    shapes = [shape for a, b in pairwise((width, *HIDDEN_WIDTHS, 1)) for shape in ((a, b), (b,))]
+    parts = parameters.split([math.prod(shape) for shape in shapes])
+    views = [part.view(shape) for part, shape in zip(parts, shapes, strict=True)]
+    return views[::2], views[1::2]
 
 
 # -- Q-learning --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Transition:
-    """An action that was taken, what it gained, and what could be done next (nothing at the end of an episode)."""
+def q_learning(
+    environments: Sequence[Environment[State]], judge: Judge[State], recipe: Recipe, names: Sequence[Sequence[object]]
+) -> list[Played[State]]:
+    """Play and learn in each of these games; every random draw is seeded by the names of its game.
 
-    successors: Successors
-    action: int
-    gain: float
-    following: Successors | None
+    The games are independent of each other. They are played in lock step, so that the states of all of them are judged
+    at once.
+    """
+    games = [_play(environment, recipe, *own) for environment, own in zip(environments, names, strict=True)]
+    played: dict[int, Played[State]] = {}
+    asked = [(number, next(game)) for number, game in enumerate(games)]
+    while asked:
+        following = []
+        for (number, _), judgement in zip(asked, judge(asked), strict=True):
+            try:
+                following.append((number, games[number].send(judgement)))
+            except StopIteration as end:
+                played[number] = end.value
+        asked = following
+    return [played[number] for number in range(len(games))]
 
 
-def q_learning(environment: Environment[State], recipe: Recipe, *names: object) -> Played[State]:
-    """Play and learn; every random draw is seeded by these names."""
+def _play(
+    environment: Environment[State], recipe: Recipe, *names: object
+) -> Generator[State, Judgement | None, Played[State]]:
+    """One game: yields the states that it wants to be judged, and is sent what they are worth."""
     rng = numpy_rng(*names, "play")
-    learner = _Learner(QNetwork(environment.width, seed_for(*names, "network")), recipe)
+    learner = _Learner(environment, recipe, seed_for(*names, "network"))
     played: Played[State] = Played(learner.network, losses=learner.losses)
-    start = environment.judge(environment.start)
+    start = yield environment.start
     epsilon, steps = 1.0, 0
     for _ in range(recipe.episodes if start else 0):
         state, before = environment.start, start
         for left in range(recipe.horizon, 0, -1):
-            successors = environment.successors(state, left)
             greedy = rng.random() >= epsilon
-            action = learner.greedy((state, left), successors) if greedy else int(rng.integers(len(successors)))
+            action = learner.greedy(state, left) if greedy else int(rng.integers(environment.n_actions(state)))
             state = environment.after(state, action)
-            now = environment.judge(state)
+            now = yield state
             if now is None or before is None:
                 played.out_of_budget = True
                 return played
             done = now.valid or left == 1
-            following = None if done else environment.successors(state, left - 1)
-            learner.remember(Transition(successors, action, now.reward - before.reward, following))
+            learner.remember(Transition(state, left, now.reward - before.reward, done))
             before, steps = now, steps + 1
             if steps % recipe.interval == 0:
                 learner.update(rng)
@@ -221,24 +268,36 @@ def _keep(best: list[EndState[State]], end: EndState[State], count: int) -> None
         del best[count:]
 
 
-class _Learner:
-    """Replay memory, network, target network and Adam."""
+@dataclass(frozen=True)
+class Transition(Generic[State]):
+    """The state that an action led to, the steps that were left before it, what it gained, and was it the last one?"""
 
-    def __init__(self, network: QNetwork, recipe: Recipe) -> None:
-        self.network, self.target, self.recipe = network, network.copy(), recipe
-        self.adam = torch.optim.Adam(network.parameters, lr=recipe.lr, fused=True)
-        self.memory: list[Transition] = []
+    state: State
+    steps_left: int
+    gain: float
+    last: bool
+
+
+class _Learner(Generic[State]):
+    """Replay memory, network, target network and Adam of one game."""
+
+    def __init__(self, environment: Environment[State], recipe: Recipe, seed: int) -> None:
+        self.environment, self.recipe = environment, recipe
+        self.network = QNetwork(environment.width, seed)
+        self.target, self.gradient = self.network.copy(), self.network.copy()
+        self.adam = _Adam(self.network.parameters, recipe.lr)
+        self.memory: list[Transition[State]] = []
         self.position = 0
         self.losses: list[float] = []
         self.chosen: dict[Hashable, int] = {}
 
-    def greedy(self, situation: Hashable, successors: Successors) -> int:
+    def greedy(self, state: State, left: int) -> int:
         """The action of highest Q; looked up where the network has not changed since the same situation."""
-        if situation not in self.chosen:
-            self.chosen[situation] = int(self.network.of(successors).argmax())
-        return self.chosen[situation]
+        if (state, left) not in self.chosen:
+            self.chosen[state, left] = self.environment.best(self.network, state, left)[0]
+        return self.chosen[state, left]
 
-    def remember(self, transition: Transition) -> None:
+    def remember(self, transition: Transition[State]) -> None:
         if len(self.memory) < self.recipe.replay:
             self.memory.append(transition)
         else:
@@ -250,118 +309,147 @@ class _Learner:
         if len(self.memory) < self.recipe.batch:
             return
         drawn = [self.memory[i] for i in rng.integers(len(self.memory), size=self.recipe.batch).tolist()]
-        inputs = torch.cat([t.successors.encodings(torch.tensor([t.action])) for t in drawn])
-        loss = torch.nn.functional.huber_loss(self.network(inputs), self._targets(drawn))
-        self.adam.zero_grad()
-        loss.backward()
-        self.adam.step()
-        with torch.no_grad():
-            torch._foreach_lerp_(self.target.parameters, self.network.parameters, 1 - self.recipe.polyak)
-        self.losses.append(loss.item())
+        encodings = np.stack([self.environment.encoding(one.state, one.steps_left) for one in drawn])
+        self.losses.append(self.network.loss(torch.from_numpy(encodings), self._targets(drawn), self.gradient))
+        self.adam.step(self.gradient.parameters)
+        self.target.parameters.lerp_(self.network.parameters, 1 - self.recipe.polyak)
         self.chosen.clear()
 
-    @torch.no_grad()
-    def _targets(self, drawn: list[Transition]) -> Tensor:
+    def _targets(self, drawn: list[Transition[State]]) -> Tensor:
         """gain + discount · max Q(next successors), by the target network."""
-        targets = torch.tensor([t.gain for t in drawn])
-        nexts = [(i, t.following) for i, t in enumerate(drawn) if t.following is not None]
-        if nexts and self.recipe.discount:
-            values = self.target.above(torch.cat([following.first_layer(self.target) for _, following in nexts]))
-            for (i, _), value in zip(nexts, values.split([len(following) for _, following in nexts]), strict=True):
-                targets[i] += self.recipe.discount * value.max()
-        return targets
+        targets = [one.gain for one in drawn]
+        for i, one in enumerate(drawn):
+            if self.recipe.discount and not one.last:
+                _, following = self.environment.best(self.target, one.state, one.steps_left - 1)
+                targets[i] += self.recipe.discount * following
+        return torch.tensor(targets)
 
 
-# -- Graphs as an environment ------------------------------------------------------------------------------
+class _Adam:
+    """Adam (Kingma & Ba 2015) on one vector; `torch.optim` spends longer on its bookkeeping than on this arithmetic."""
+
+    def __init__(self, parameters: Tensor, lr: float) -> None:
+        self.parameters, self.lr, self.steps = parameters, lr, 0
+        # Next to nothing instead of zero, whose square root takes MKL twenty times as long as that of other numbers.
+        self.first, self.second = torch.zeros_like(parameters), torch.full_like(parameters, 1e-34)
+
+    def step(self, gradient: Tensor) -> None:
+        """One step against the gradient, whose memory is used up for it."""
+        self.steps += 1
+        self.first.lerp_(gradient, 1 - BETA1)
+        self.second.mul_(BETA2).addcmul_(gradient, gradient, value=1 - BETA2)
+        # θ -= lr m̂ / (√v̂ + ε), with m̂ = m / (1 - β₁ᵗ) and v̂ = v / (1 - β₂ᵗ)
+        root = math.sqrt(1 - BETA2**self.steps)
+        divisor = torch.sqrt(self.second, out=gradient).add_(EPSILON * root)
+        self.parameters.addcdiv_(self.first, divisor, value=-self.lr * root / (1 - BETA1**self.steps))
 
 
-@dataclass(frozen=True, eq=False)
+# -- Graphs as environments --------------------------------------------------------------------------------
+
+
 class PairFlips:
-    """One bit per candidate pair and the steps left; action j flips bit j, the last action does nothing."""
+    """The game on one graph. A state is the set of flipped candidate pairs, by their positions.
 
-    state: Tensor  # float32 [pairs + 1]
+    Action j flips pair j, the last action does nothing. The network reads a bit per candidate pair and the steps left.
+    """
 
-    def __len__(self) -> int:
-        return len(self.state)
+    start: frozenset[int] = frozenset()
 
-    def encodings(self, actions: Tensor) -> Tensor:
-        rows = self.state.repeat(len(actions), 1)
-        flips = (actions < len(self.state) - 1).nonzero().flatten()
-        rows[flips, actions[flips]] = 1 - rows[flips, actions[flips]]
-        return rows
-
-    def first_layer(self, network: QNetwork) -> Tensor:
-        """The state's own pre-activation, plus or minus one row of weights for each flipped bit."""
-        weight = network.weights[0]
-        own = torch.addmv(network.biases[0], weight.T, self.state)
-        sign = 1 - 2 * self.state[:, None]
-        sign[-1] = 0
-        return torch.addcmul(own, sign, weight)
-
-
-class GraphEnvironment:
-    """The game on one graph. A state is the set of flipped candidate pairs, by their positions."""
-
-    def __init__(
-        self, graphs: GraphBatch, index: int, class_: int, oracle: CountingOracle, owner: int, pairs: np.ndarray,
-        relaxed: bool,
-    ) -> None:  # fmt: skip
-        self.graphs, self.index, self.class_, self.oracle, self.owner = graphs, index, class_, oracle, owner
-        self.pairs, self.relaxed = pairs, relaxed
-        self.adjacency = graphs.adjacency[index].cpu().numpy()
-        self.edges = int(np.triu(self.adjacency, 1).sum())
-        self.bits = torch.from_numpy(self.adjacency[pairs[:, 0], pairs[:, 1]].astype(np.float32))
-        self.start: frozenset[int] = frozenset()
-        self.known: dict[frozenset[int], Judgement] = {}
-        if not relaxed:  # the class of the input is known: nothing to ask
-            self.known[self.start] = Judgement(reward(0.0, 1.0), False)
+    def __init__(self, adjacency: np.ndarray, pairs: np.ndarray) -> None:
+        self.adjacency, self.pairs = adjacency, pairs
+        self.edges = int(np.triu(adjacency, 1).sum())
+        self.bits = np.append(adjacency[pairs[:, 0], pairs[:, 1]], 0).astype(np.float32)  # the last: steps left
 
     @property
     def width(self) -> int:
         return len(self.pairs) + 1
 
-    def successors(self, state: frozenset[int], steps_left: int) -> PairFlips:
-        encoding = torch.cat((self.bits, torch.tensor([float(steps_left)])))
-        if state:
-            flipped = list(state)
-            encoding[flipped] = 1 - encoding[flipped]
-        return PairFlips(encoding)
+    def n_actions(self, state: frozenset[int]) -> int:
+        return len(self.pairs) + 1
 
     def after(self, state: frozenset[int], action: int) -> frozenset[int]:
         return state ^ {action} if action < len(self.pairs) else state
 
-    def edited(self, state: frozenset[int]) -> Tensor:
+    def encoding(self, state: frozenset[int], steps_left: int) -> np.ndarray:
+        encoding, flipped = self.bits.copy(), list(state)
+        encoding[flipped] = 1 - encoding[flipped]
+        encoding[-1] = steps_left
+        return encoding
+
+    def best(self, network: QNetwork, state: frozenset[int], steps_left: int) -> tuple[int, float]:
+        """Of the actions that Q rises fastest with, those are scored that can be the best: see `SHORTLIST`.
+
+        A successor differs from its state in one bit, so that its first layer is the state's own, plus or minus one
+        row of weights.
+        """
+        encoding = torch.from_numpy(self.encoding(state, steps_left))
+        own, slope = network.slopes(encoding)
+        sign = 1 - 2 * encoding
+        sign[-1] = 0
+        actions = (slope * sign).topk(min(SHORTLIST, len(sign))).indices
+        values = network.above(torch.addcmul(own, sign[actions, None], network.weights[0][actions]))
+        best, place = values.max(0)
+        return int(actions[place]), float(best)
+
+    def edited(self, state: frozenset[int]) -> np.ndarray:
         """The adjacency matrix of a state, uint8 [N, N]."""
-        u, v = self.pairs[list(state)].T
         adjacency = self.adjacency.copy()
-        adjacency[u, v] ^= 1
-        adjacency[v, u] ^= 1
-        return torch.from_numpy(adjacency)
+        if state:
+            u, v = self.pairs[list(state)].T
+            adjacency[u, v] ^= 1
+            adjacency[v, u] ^= 1
+        return adjacency
 
-    def judge(self, state: frozenset[int]) -> Judgement | None:
-        if state not in self.known:
-            if self.oracle.exhausted(self.owner):
-                return None
-            p_target, valid = self._ask(self.edited(state)[None])
-            self.known[state] = Judgement(reward(p_target, self._similarity(state)), valid)
-        return self.known[state]
-
-    def _ask(self, adjacency: Tensor) -> tuple[float, bool]:
-        """The probability of another class than the input's, and whether the class is another: one call."""
-        owner, index = torch.tensor([self.owner]), torch.tensor([self.index])
-        asked = self.graphs.candidates(adjacency, index)
-        if not self.relaxed:
-            flips = bool(self.oracle.predict(asked, owner)[0] != self.class_)
-            return float(flips), flips
-        with torch.no_grad():
-            probabilities = self.oracle.relaxed_graphs(asked, adjacency.float(), owner)[0]
-        return 1 - float(probabilities[self.class_]), int(probabilities.argmax()) != self.class_
-
-    def _similarity(self, state: frozenset[int]) -> float:
+    def similarity(self, state: frozenset[int]) -> float:
         """Jaccard index of the edge sets: |E ∩ E'| / |E ∪ E'|."""
         removed = int(self.bits[list(state)].sum())
         union = self.edges + len(state) - removed
         return (self.edges - removed) / union if union else 1.0
+
+
+@dataclass
+class GraphJudge:
+    """What states of several graphs are worth; all that are not known yet are one question to the oracle.
+
+    `index` is the place of each game's graph in the batch and `owner` whom its calls are charged to.
+    """
+
+    environments: Sequence[PairFlips]
+    graphs: GraphBatch
+    classes: Tensor
+    oracle: CountingOracle
+    index: Tensor
+    owner: Tensor
+    relaxed: bool
+
+    def __post_init__(self) -> None:
+        # Without a relaxation the input is worth what its class says, which is known.
+        known = {} if self.relaxed else {PairFlips.start: Judgement(reward(0.0, 1.0), False)}
+        self.known: list[dict[frozenset[int], Judgement]] = [dict(known) for _ in self.environments]
+
+    def __call__(self, asked: list[tuple[int, frozenset[int]]]) -> list[Judgement | None]:
+        new = [(game, state) for game, state in asked if state not in self.known[game]]
+        if self.oracle.limited:
+            new = [(game, state) for game, state in new if not self.oracle.exhausted(int(self.owner[game]))]
+        if new:
+            p_target, valid = self._ask(new)
+            for (game, state), p, flips in zip(new, p_target.tolist(), valid.tolist(), strict=True):
+                worth = reward(p, self.environments[game].similarity(state))
+                self.known[game][state] = Judgement(round(worth, REWARD_DIGITS), flips)
+        return [self.known[game].get(state) for game, state in asked]
+
+    @torch.no_grad()
+    def _ask(self, new: list[tuple[int, frozenset[int]]]) -> tuple[Tensor, Tensor]:
+        """The probability of another class than the input's, and whether the class is another: one call per state."""
+        games = torch.tensor([game for game, _ in new])
+        index, owner = self.index[games], self.owner[games]
+        adjacency = torch.from_numpy(np.stack([self.environments[game].edited(state) for game, state in new]))
+        candidates, classes = self.graphs.candidates(adjacency, index), self.classes[index]
+        if not self.relaxed:
+            flips = self.oracle.predict(candidates, owner) != classes
+            return flips.double(), flips
+        probabilities = self.oracle.relaxed_graphs(candidates, adjacency.float(), owner)
+        return 1 - probabilities.gather(1, classes[:, None])[:, 0].double(), probabilities.argmax(1) != classes
 
 
 def candidate_pairs(adjacency: np.ndarray, size: int, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -397,12 +485,12 @@ class MEG(Explainer):
         2, "T", space=Choice((1, 2, 3)), paper=1, at_least=1, doc="steps of an episode; fewer where the class changes"
     )
     reward: str = hyper(
-        "class", "p_target", paper="relaxed", choices=("class", "relaxed"),
-        doc="class (black box) or relaxed (a probability)",
+        "relaxed", "p_target", paper="relaxed", choices=("class", "relaxed"),
+        doc="relaxed (the probability, where the oracle gives one) or class (0 or 1)",
     )  # fmt: skip
     max_actions: int = hyper(1024, "max actions", at_least=1, doc="candidate pairs per instance")
     batch: int = hyper(4, "batch size", paper=1, at_least=1, doc="transitions per gradient step")
-    interval: int = hyper(4, "update interval", paper=1, at_least=1, doc="steps of play per gradient step")
+    interval: int = hyper(8, "update interval", paper=1, at_least=1, doc="steps of play per gradient step")
     replay: int = hyper(10_000, "replay", paper=10_000, at_least=1)
     lr: float = hyper(1e-4, "lr", space=Choice((1e-4, 1e-3, 1e-2)), paper=1e-4, above=0)
     discount: float = hyper(0.95, "γ", paper=0.95, at_least=0, at_most=1)
@@ -415,37 +503,39 @@ class MEG(Explainer):
     def tiny(cls) -> MEG:
         return cls(episodes=12, decay=0.85, batch=2, interval=6)
 
-    def _needs_relaxation(self) -> bool:
-        return self.reward == "relaxed"
-
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
     ) -> list[Candidate]:
-        # One instance after the other, so that no instance can depend on its neighbours, not even by rounding.
-        return [
-            candidate
-            for index, (name, class_) in enumerate(zip(graphs.names, classes.tolist(), strict=True))
-            for candidate in self._search(graphs, index, class_, oracle, k, (seed, "meg", name))
-        ]
+        nothing = Candidate(None, "the graph has no pair of nodes to edit")
+        found = [[nothing] * k for _ in graphs.names]
+        for part in self._parts(graphs):
+            names = [(seed, "meg", graphs.names[i]) for i in part]
+            environments = [self._environment(graphs, i, own) for i, own in zip(part, names, strict=True)]
+            index = torch.tensor(part)
+            relaxed = self.reward == "relaxed" and not oracle.why_not_differentiable()
+            judge = GraphJudge(environments, graphs, classes.cpu(), oracle, index, index * k, relaxed)
+            played = q_learning(environments, judge, self._recipe(), names)
+            for i, environment, search in zip(part, environments, played, strict=True):
+                found[i] = self._candidates_of(environment, search, k)
+        return [candidate for own in found for candidate in own]
 
-    def _search(
-        self, graphs: GraphBatch, index: int, class_: int, oracle: CountingOracle, k: int, names: tuple[object, ...]
-    ) -> list[Candidate]:
-        pairs = candidate_pairs(
-            graphs.adjacency[index].cpu().numpy(),
-            int(graphs.sizes[index]),
-            self.max_actions,
-            numpy_rng(*names, "pairs"),
-        )
-        if not len(pairs):
-            return [Candidate(None, "the graph has no pair of nodes to edit")] * k
-        relaxed = self.reward == "relaxed"
-        environment = GraphEnvironment(graphs, index, class_, oracle, index * k, pairs, relaxed)
-        played = q_learning(environment, self._recipe(), *names)
-        valid = [environment.edited(end.state) for end in played.best if end.judgement.valid]
-        reason = f"{len(valid)} of the {self.keep} best end states in {self.episodes} episodes change the class"
+    def _parts(self, graphs: GraphBatch) -> list[list[int]]:
+        """The graphs with more than one node, as many at a time as fit into memory with their networks."""
+        most = min(self.max_actions, graphs.n_nodes * (graphs.n_nodes - 1) // 2) + 1
+        at_once = max(1, MAX_BYTES // (BYTES_PER_WEIGHT * HIDDEN_WIDTHS[0] * (most + HIDDEN_WIDTHS[1])))
+        editable = (graphs.sizes > 1).nonzero().flatten()
+        return [part.tolist() for part in editable.split(at_once) if len(part)]
+
+    def _environment(self, graphs: GraphBatch, index: int, names: tuple[object, ...]) -> PairFlips:
+        adjacency, size = graphs.adjacency[index].cpu().numpy(), int(graphs.sizes[index])
+        return PairFlips(adjacency, candidate_pairs(adjacency, size, self.max_actions, numpy_rng(*names, "pairs")))
+
+    def _candidates_of(self, environment: PairFlips, played: Played[frozenset[int]], k: int) -> list[Candidate]:
+        """The end states that change the class, best first; where they are fewer than k, why."""
+        ends = [environment.edited(end.state) for end in played.best if end.judgement.valid]
+        reason = f"{len(ends)} of the {self.keep} best end states in {self.episodes} episodes change the class"
         none = Candidate(None, BUDGET_USED_UP if played.out_of_budget else reason)
-        return ([Candidate(adjacency) for adjacency in valid] + [none] * k)[:k]
+        return ([Candidate(torch.from_numpy(adjacency)) for adjacency in ends] + [none] * k)[:k]
 
     def _recipe(self) -> Recipe:
         return Recipe(**{name: getattr(self, name) for name in Recipe.__dataclass_fields__})

@@ -271,22 +271,6 @@ def _set_bond(molecule: Any, edited: Any, u: int, v: int, now: int, order: int) 
 # -- The environment and the explanation -------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Fingerprints:
-    """Fingerprints of the successors and the steps left, float32 [A, 1025]."""
-
-    rows: Tensor
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def encodings(self, actions: Tensor) -> Tensor:
-        return self.rows[actions]
-
-    def first_layer(self, network: QNetwork) -> Tensor:
-        return torch.addmm(network.biases[0], self.rows, network.weights[0])
-
-
 @dataclass(frozen=True)
 class MoleculeCounterfactual:
     """A molecule of another class than the input. `calls` is what the whole search asked, the input included."""
@@ -342,12 +326,19 @@ class MoleculeEnvironment:
             self._successors[state] = smiles, _fingerprints(smiles)
         return self._successors[state]
 
-    def successors(self, state: str, steps_left: int) -> Fingerprints:
-        bits = self._actions(state)[1]
-        return Fingerprints(torch.nn.functional.pad(bits, (0, 1), value=float(steps_left)))
+    def n_actions(self, state: str) -> int:
+        return len(self._actions(state)[0])
 
     def after(self, state: str, action: int) -> str:
         return self._actions(state)[0][action]
+
+    def encoding(self, state: str, steps_left: int) -> np.ndarray:
+        return np.append(fingerprint(state), np.float32(steps_left))
+
+    def best(self, network: QNetwork, state: str, steps_left: int) -> tuple[int, float]:
+        fingerprints = self._actions(state)[1]
+        best, action = network(torch.nn.functional.pad(fingerprints, (0, 1), value=float(steps_left))).max(0)
+        return int(action), float(best)
 
     def similarity(self, state: str) -> float:
         return tanimoto(self.fingerprint, fingerprint(state))
@@ -380,6 +371,10 @@ def explain_molecule(
     start = canonical(smiles)
     allowed = tuple(sorted(set(Molecule.from_smiles(start).elements if elements is None else elements)))
     environment = MoleculeEnvironment(start, oracle, allowed, budget)
-    played = q_learning(environment, recipe, seed, "meg molecule", start)
+
+    def judge(asked: list[tuple[int, str]]) -> list[Judgement | None]:
+        return [environment.judge(state) for _, state in asked]
+
+    (played,) = q_learning([environment], judge, recipe, [(seed, "meg molecule", start)])
     valid = [end for end in played.best if end.judgement.valid]
     return [environment.explained(end.state, end.judgement) for end in valid]

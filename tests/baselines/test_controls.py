@@ -10,18 +10,20 @@ from rsgg.baselines.controls import (
     Complete,
     Empty,
     Identity,
+    KeepEgo,
     Optimum,
     RandomEdits,
     RandomEditsMinimised,
+    RemoveEgo,
     TwoSided,
     TwoSidedMinimised,
     _doubling,
 )
 from rsgg.contract.explainer import TriangleOracle
-from rsgg.data import ASD, Dataset, TreeCycles
+from rsgg.data import ASD, Dataset, GeneratedNodes, TreeCycles
 from rsgg.explainer import Counterfactual, Explainer
 from rsgg.graph import Graph, GraphBatch
-from rsgg.oracles import ASDOracle, CountingOracle, TreeCyclesOracle
+from rsgg.oracles import ASDOracle, CountingOracle, NodeGCN, TreeCyclesOracle
 from tests.graphs import has_cycle, needs_asd, tree, unicyclic
 
 
@@ -91,6 +93,28 @@ def test_a_constant_answer_has_no_second_candidate(explainer: Explainer) -> None
     name = type(explainer).__name__
     assert {r.reason for r in results if r.candidate} == {f"{name} has only one candidate"}
     assert all(r.calls == 0 for r in results if r.candidate)
+
+
+def test_ego_controls_cut_or_keep_what_networkx_calls_the_ego_graph() -> None:
+    data = GeneratedNodes("tree-grid", n_train=1, n_test=12).load()
+    oracle = NodeGCN(epochs=1, starts=1).prepared(data)
+    rng = torch.Generator().manual_seed(0)
+    n, sizes = data.graphs.n_nodes, data.graphs.sizes.tolist()
+    orders = torch.stack([torch.cat((torch.randperm(s, generator=rng), torch.arange(s, n))) for s in sizes])
+    graphs = data.graphs.relabelled(orders)  # v stands anywhere
+    removed, kept = (explainer.explain(graphs, oracle) for explainer in (RemoveEgo(), KeepEgo()))
+    for graph, node, without, only in zip(graphs, data.nodes.tolist(), removed, kept, strict=True):
+        whole = graph.to_networkx()
+        ego = nx.ego_graph(whole, node, radius=1)
+        assert {frozenset(edge) for edge in ego.edges} == {frozenset(e) for e in only.returned.to_networkx().edges}
+        rest = {frozenset(edge) for edge in whole.edges} - {frozenset(edge) for edge in ego.edges}
+        assert rest == {frozenset(edge) for edge in without.returned.to_networkx().edges}
+    assert {result.calls for result in removed + kept} == {1}
+
+
+def test_ego_controls_say_when_no_node_is_marked() -> None:
+    (result,) = RemoveEgo().explain([tree(5)], TreeCyclesOracle())
+    assert result.reason == "the graphs mark no node that is to be explained"
 
 
 # -- random edits ----------------------------------------------------------------------------------------

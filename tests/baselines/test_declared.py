@@ -29,8 +29,8 @@ DEFAULTS: dict[type[Explainer], dict[str, Any]] = {
         "check_every": 10,
     },
     MEG: {
-        "episodes": 800, "decay": 0.997, "horizon": 2, "reward": "class", "max_actions": 1024, "batch": 4,
-        "interval": 4, "replay": 10_000, "lr": 1e-4, "discount": 0.95, "polyak": 0.995, "keep": 10,
+        "episodes": 800, "decay": 0.997, "horizon": 2, "reward": "relaxed", "max_actions": 1024, "batch": 4,
+        "interval": 8, "replay": 10_000, "lr": 1e-4, "discount": 0.95, "polyak": 0.995, "keep": 10,
     },
 }  # fmt: skip
 
@@ -59,7 +59,7 @@ LIMITS: dict[type[Explainer], dict[str, tuple[list[Any], list[Any]]]] = {
 def test_defaults_are_those_of_the_description(method: type[Explainer]) -> None:
     declared = {f.name: f.default for f in fields(method) if f.default is not MISSING and f.name in DEFAULTS[method]}
     assert declared == DEFAULTS[method]
-    assert {f.name for f in fields(method)} - {"device"} == DEFAULTS[method].keys()
+    assert {f.name for f in fields(method)} - {"device", "constraints"} == DEFAULTS[method].keys()
 
 
 CAPABLE = {

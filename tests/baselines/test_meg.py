@@ -1,6 +1,7 @@
 """MEG and MEG as released, against full forward passes, closed forms, brute force and sequential arithmetic."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -12,17 +13,20 @@ from scipy.integrate import quad
 from scipy.stats import beta
 from torch import Tensor
 
+from rsgg.baselines import meg
 from rsgg.baselines.meg import (
     MEG,
     EndState,
-    GraphEnvironment,
+    GraphJudge,
     Judgement,
     PairFlips,
     QNetwork,
     Transition,
+    _Adam,
     _keep,
     _Learner,
     candidate_pairs,
+    layers_of,
     q_learning,
     reward,
 )
@@ -30,7 +34,7 @@ from rsgg.baselines.released.meg import ReleasedMEG, end_states
 from rsgg.contract.checking import run_check
 from rsgg.contract.explainer import CHECKS, Subject, TriangleOracle
 from rsgg.data import TreeCycles
-from rsgg.errors import FitError, UsageError
+from rsgg.errors import UsageError
 from rsgg.graph import GraphBatch
 from rsgg.oracles import CountingOracle, Oracle, TreeCyclesOracle
 from tests.graphs import has_cycle, tree, unicyclic
@@ -63,11 +67,15 @@ class Linear(Oracle):
         return torch.stack((1 - positive, positive), 1)
 
 
-def environment(graph: nx.Graph, oracle: Oracle, relaxed: bool = False, budget: int | None = None) -> GraphEnvironment:
-    graphs = GraphBatch.of(graph)
-    class_ = int(oracle.predict(graphs)[0])
+def environment(graph: nx.Graph) -> PairFlips:
     pairs = np.array(list(combinations(range(len(graph)), 2)))
-    return GraphEnvironment(graphs, 0, class_, CountingOracle(oracle, budget), 0, pairs, relaxed)
+    return PairFlips(nx.to_numpy_array(graph, nodelist=range(len(graph))).astype(np.uint8), pairs)
+
+
+def judge_of(graph: nx.Graph, oracle: Oracle, relaxed: bool = False, budget: int | None = None) -> GraphJudge:
+    graphs, zero = GraphBatch.of(graph), torch.zeros(1, dtype=torch.long)
+    counted = CountingOracle(oracle, budget)
+    return GraphJudge([environment(graph)], graphs, oracle.predict(graphs), counted, zero, zero, relaxed)
 
 
 # -- the contract ------------------------------------------------------------------------------------------
@@ -86,65 +94,108 @@ def test_contract(check: Callable[[Subject], str | None], subject: Subject) -> N
 # -- the network -------------------------------------------------------------------------------------------
 
 
-def test_successors_are_scored_as_by_a_full_forward_pass() -> None:
-    rng = torch.Generator().manual_seed(0)
-    state = torch.cat(((torch.rand(45, generator=rng) < 0.5).float(), torch.tensor([2.0])))
-    network = QNetwork(46, seed=1)
-    rows = [state.clone() for _ in range(46)]
-    for j in range(45):
-        rows[j][j] = 1 - rows[j][j]
-    full = torch.stack(rows)
-    layers = [torch.nn.Linear(a, b) for a, b in ((46, 512), (512, 128), (128, 32), (32, 1))]
-    plain = torch.nn.Sequential(*[part for layer in layers for part in (layer, torch.nn.ReLU())][:-1])
+def plain(network: QNetwork) -> torch.nn.Sequential:
+    """The same network out of torch's layers."""
+    layers = [torch.nn.Linear(*weight.shape) for weight in network.weights]
     for layer, weight, bias in zip(layers, network.weights, network.biases, strict=True):
-        layer.load_state_dict({"weight": weight.detach().T, "bias": bias.detach()})
-    flips = PairFlips(state)
-    assert torch.equal(flips.encodings(torch.arange(46)), full)
-    assert torch.allclose(network.of(flips), plain(full)[:, 0], atol=1e-6)
-    assert torch.allclose(network(full), plain(full)[:, 0], atol=1e-6)
+        layer.load_state_dict({"weight": weight.T, "bias": bias})
+    return torch.nn.Sequential(*[part for layer in layers for part in (layer, torch.nn.ReLU())][:-1])
+
+
+def successors(env: PairFlips, state: frozenset[int], left: int) -> Tensor:
+    return torch.from_numpy(np.stack([env.encoding(env.after(state, a), left) for a in range(env.width)]))
+
+
+@pytest.mark.parametrize("nodes", [8, 20])  # 29 actions, which are all scored, and 191
+def test_the_best_successor_is_that_of_a_full_forward_pass(nodes: int) -> None:
+    env, network = environment(nx.gnp_random_graph(nodes, 0.3, seed=1)), QNetwork(nodes * (nodes - 1) // 2 + 1, seed=1)
+    for state, left in ((frozenset[int](), 2), (frozenset({3}), 1), (frozenset({0, 7, 9}), 5)):
+        full = successors(env, state, left)
+        values = plain(network)(full)[:, 0].detach()
+        assert torch.allclose(network(full), values, atol=1e-6)
+        action, value = env.best(network, state, left)
+        assert action == int(values.argmax()) and value == pytest.approx(float(values.max()), abs=1e-6)
+
+
+def test_slopes_are_those_of_automatic_differentiation() -> None:
+    network = QNetwork(12, seed=3)
+    encoding = torch.rand(12, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    plain(network)(encoding).backward()
+    own, slope = network.slopes(encoding.detach())
+    assert encoding.grad is not None and torch.allclose(slope, encoding.grad, atol=1e-7)
+    assert torch.allclose(own, encoding.detach() @ network.weights[0] + network.biases[0], atol=1e-6)
+
+
+def test_the_gradient_is_that_of_automatic_differentiation() -> None:
+    network, rng = QNetwork(12, seed=3), torch.Generator().manual_seed(0)
+    inputs, targets = torch.rand(5, 12, generator=rng), torch.tensor([0.1, 3.0, -2.0, 0.0, 0.2])
+    gradient, twin = network.copy(), plain(network)
+    expected = torch.nn.functional.huber_loss(twin(inputs)[:, 0], targets)
+    expected.backward()
+    assert network.loss(inputs, targets, gradient) == pytest.approx(float(expected.detach()), rel=1e-5)
+    linear = [layer for layer in twin if isinstance(layer, torch.nn.Linear)]
+    for layer, weight, bias in zip(linear, gradient.weights, gradient.biases, strict=True):
+        assert layer.weight.grad is not None and layer.bias.grad is not None
+        assert torch.allclose(layer.weight.grad.T, weight, atol=1e-7)
+        assert torch.allclose(layer.bias.grad, bias, atol=1e-7)
+
+
+def test_adam_is_that_of_torch() -> None:
+    rng = torch.Generator().manual_seed(0)
+    start = torch.randn(50, generator=rng)
+    ours, theirs = start.clone(), start.clone().requires_grad_()
+    own, adam = _Adam(ours, 0.01), torch.optim.Adam([theirs], lr=0.01)
+    for _ in range(20):
+        gradient = torch.randn(50, generator=rng) * (torch.rand(50, generator=rng) < 0.5)
+        gradient[0] = 0
+        theirs.grad = gradient.clone()
+        adam.step()
+        own.step(gradient)
+        assert torch.allclose(ours, theirs.detach(), atol=1e-7)
+    assert ours[0] == start[0]
 
 
 def test_gradients_reach_every_parameter_and_the_target_follows_slowly() -> None:
-    env = environment(tree(6), TreeCyclesOracle())
-    learner = _Learner(QNetwork(env.width, 0), EASY._recipe())
-    before = [p.detach().clone() for p in learner.network.parameters]
-    rng = np.random.default_rng(0)
+    env = environment(tree(6))
+    learner = _Learner(env, EASY._recipe(), 0)
+    before = learner.network.parameters.clone()
     for action in range(env.width):
-        state = env.after(env.start, action)
-        learner.remember(Transition(env.successors(env.start, 2), action, 0.5, env.successors(state, 1)))
-    learner.update(rng)
-    for old, new, target in zip(before, learner.network.parameters, learner.target.parameters, strict=True):
-        assert new.grad is not None and new.grad.abs().sum() > 0
-        assert not torch.equal(old, new.detach())
-        assert torch.allclose(target, old + 0.005 * (new.detach() - old), atol=1e-8)
+        learner.remember(Transition(env.after(env.start, action), 2, 0.5, False))
+    learner.update(np.random.default_rng(0))
+    after = learner.network.copy()
+    for old, new in zip(layers_of(before, env.width)[0], after.weights, strict=True):
+        assert not torch.equal(old, new)
+    expected = before + 0.005 * (after.parameters - before)
+    assert torch.allclose(learner.target.parameters, expected, atol=1e-8)
 
 
 def test_targets_are_the_gain_and_the_discounted_best_of_what_follows() -> None:
-    env = environment(tree(5), TreeCyclesOracle())
-    learner = _Learner(QNetwork(env.width, 0), EASY._recipe())
-    first, second = env.successors(env.start, 2), env.successors(frozenset({3}), 1)
-    targets = learner._targets([Transition(first, 3, 0.25, second), Transition(second, 0, -0.5, None)])
-    best = max(float(learner.target(second.encodings(torch.tensor([a])))) for a in range(len(second)))
+    env = environment(tree(5))
+    learner = _Learner(env, EASY._recipe(), 0)
+    state = frozenset({3})
+    targets = learner._targets([Transition(state, 2, 0.25, False), Transition(env.start, 1, -0.5, True)])
+    best = float(learner.target(successors(env, state, 1)).max())
     assert targets.tolist() == pytest.approx([0.25 + 0.95 * best, -0.5], abs=1e-6)
 
 
-def judged(env: GraphEnvironment, state: frozenset[int]) -> Judgement:
-    judgement = env.judge(state)
+def judged(judge: GraphJudge, state: frozenset[int]) -> Judgement:
+    (judgement,) = judge([(0, state)])
     assert judgement is not None, "there is no budget"
     return judgement
 
 
 def test_the_loss_falls() -> None:
     """Over every first action of one-step episodes, before and after training on draws of them."""
-    env = environment(unicyclic(8, 4), TreeCyclesOracle())
-    learner = _Learner(QNetwork(env.width, 0), MEG(horizon=1)._recipe())
-    first, start = env.successors(env.start, 1), judged(env, env.start).reward
-    gains = [judged(env, env.after(env.start, action)).reward - start for action in range(env.width)]
+    judge = judge_of(unicyclic(8, 4), TreeCyclesOracle())
+    (env,) = judge.environments
+    learner = _Learner(env, MEG(horizon=1, batch=4)._recipe(), 0)
+    start = judged(judge, env.start).reward
+    gains = [judged(judge, env.after(env.start, action)).reward - start for action in range(env.width)]
     for action, gain in enumerate(gains):
-        learner.remember(Transition(first, action, gain, None))
+        learner.remember(Transition(env.after(env.start, action), 1, gain, True))
     rng, errors = np.random.default_rng(0), []
     for _ in range(3):
-        errors.append(float(((learner.network.of(first) - torch.tensor(gains)) ** 2).mean()))
+        errors.append(float(((learner.network(successors(env, env.start, 1)) - torch.tensor(gains)) ** 2).mean()))
         for _ in range(200):
             learner.update(rng)
     assert errors[0] > errors[1] > errors[2] and errors[2] < 0.2 * errors[0]
@@ -153,10 +204,12 @@ def test_the_loss_falls() -> None:
 
 def test_what_was_learnt_ranks_the_right_edit_first() -> None:
     """On a triangle with a tail, Q prefers each cycle edge to every other first action."""
-    env = environment(unicyclic(7, 3), TreeCyclesOracle())
-    played = q_learning(env, MEG(episodes=300, decay=0.99, horizon=1, lr=1e-3, interval=1)._recipe(), "rank")
-    values = played.network.of(env.successors(env.start, 1))
-    cuts = [judged(env, env.after(env.start, a)).valid for a in range(env.width)]
+    judge = judge_of(unicyclic(7, 3), TreeCyclesOracle())
+    (env,) = judge.environments
+    recipe = MEG(episodes=300, decay=0.99, horizon=1, lr=1e-3, interval=1, batch=4)._recipe()
+    (played,) = q_learning([env], judge, recipe, [("rank",)])
+    values = played.network(successors(env, env.start, 1))
+    cuts = [judged(judge, env.after(env.start, a)).valid for a in range(env.width)]
     assert sum(cuts) == 3
     assert values[torch.tensor(cuts)].min() > values[~torch.tensor(cuts)].max()
 
@@ -166,27 +219,42 @@ def test_what_was_learnt_ranks_the_right_edit_first() -> None:
 
 def test_rewards_are_those_of_the_formula() -> None:
     assert reward(1.0, 1.0) == pytest.approx(0.9) and reward(0.0, 1.0) == pytest.approx(0.18)
-    env = environment(nx.path_graph(4), TreeCyclesOracle())  # pairs 01 02 03 12 13 23; edges 01 12 23
-    assert env.judge(frozenset()) == Judgement(reward(0, 1), False)
-    assert env.judge(frozenset({1})) == Judgement(reward(1, 3 / 4), True)
-    assert env.judge(frozenset({0})) == Judgement(reward(0, 2 / 3), False)
-    assert env.judge(frozenset({0, 2})) == Judgement(reward(0, 2 / 4), False)
+    judge = judge_of(nx.path_graph(4), TreeCyclesOracle())  # pairs 01 02 03 12 13 23; edges 01 12 23
+    expected = {
+        frozenset[int](): (reward(0, 1), False), frozenset({1}): (reward(1, 3 / 4), True),
+        frozenset({0}): (reward(0, 2 / 3), False), frozenset({0, 2}): (reward(0, 2 / 4), False),
+    }  # fmt: skip
+    for state, (worth, valid) in expected.items():
+        assert judged(judge, state).reward == pytest.approx(worth) and judged(judge, state).valid is valid
+    (env,) = judge.environments
     for state in (frozenset(), frozenset({1}), frozenset({0, 2, 5})):
         edited = nx.path_graph(4)
         for j in state:
             pair = tuple(env.pairs[j])
             edited.remove_edge(*pair) if edited.has_edge(*pair) else edited.add_edge(*pair)
-        assert np.array_equal(env.edited(state).numpy(), nx.to_numpy_array(edited))
+        assert np.array_equal(env.edited(state), nx.to_numpy_array(edited))
 
 
 def test_a_state_is_asked_about_once_and_the_input_not_at_all() -> None:
-    env = environment(tree(6), TreeCyclesOracle())
+    judge = judge_of(tree(6), TreeCyclesOracle())
     for state in (frozenset(), frozenset({1}), frozenset({2}), frozenset({1})):
-        env.judge(state)
-    assert env.oracle.calls == 2
-    poor = environment(tree(6), TreeCyclesOracle(), budget=1)
-    assert poor.judge(frozenset({1})) is not None
-    assert poor.judge(frozenset({2})) is None and poor.judge(frozenset({1})) is not None
+        judge([(0, state)])
+    assert judge.oracle.calls == 2
+    poor = judge_of(tree(6), TreeCyclesOracle(), budget=1)
+    assert poor([(0, frozenset({1}))]) != [None]
+    assert poor([(0, frozenset({2}))]) == [None] and poor([(0, frozenset({1}))]) != [None]
+
+
+def test_states_of_many_games_are_one_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+
+    def predict(oracle: TreeCyclesOracle, graphs: GraphBatch) -> Tensor:
+        sizes.append(len(graphs))
+        return torch.zeros(len(graphs), dtype=torch.long)
+
+    monkeypatch.setattr(TreeCyclesOracle, "predict", predict)
+    replace(EASY, reward="class").explain([tree(7, seed) for seed in range(3)], TreeCyclesOracle())
+    assert sizes[:2] == [3, 3], "the inputs, then a state of each"
 
 
 def test_the_queue_keeps_the_best_once_each() -> None:
@@ -244,18 +312,42 @@ def test_the_relaxed_reward_sees_what_the_class_hides() -> None:
     graph = nx.gnp_random_graph(9, 0.5, seed=1)
     graph.remove_edges_from(list(graph.edges(0)))
     named = GraphBatch.of([graph], named_by_position=True)
-    recipe: dict[str, Any] = {"episodes": 150, "decay": 0.97, "horizon": 4, "lr": 1e-3}
+    recipe: dict[str, Any] = {"episodes": 150, "decay": 0.97, "horizon": 4, "lr": 1e-3, "interval": 4}
     oracle = CountingOracle(Linear())
     relaxed = [MEG(reward="relaxed", **recipe).explain(named, oracle, seed=seed)[0] for seed in range(2)]
     for r in relaxed:
         assert sum(u == 0 and v < 6 for u, v in r.added) == 3
     assert sum(r.calls for r in relaxed) == oracle.calls
-    by_class = [MEG(**recipe).explain(named, Linear(), seed=seed)[0] for seed in range(2)]
+    by_class = [MEG(reward="class", **recipe).explain(named, Linear(), seed=seed)[0] for seed in range(2)]
     assert not any(r.found for r in by_class)
-    with pytest.raises(FitError, match="no differentiable relaxation"):
-        MEG(reward="relaxed").explain([tree(5)], TriangleOracle())
     with pytest.raises(UsageError, match="MEG cannot use reward = 'soft'; give one of 'class', 'relaxed'"):
         MEG(reward="soft")
+
+
+def test_an_oracle_without_probabilities_is_rewarded_by_its_class() -> None:
+    graphs = GraphBatch.of([nx.complete_graph(5), nx.cycle_graph(5)], named_by_position=True)
+    settings: dict[str, Any] = {"episodes": 30, "decay": 0.9}
+    found = [MEG(reward=r, **settings).explain(graphs, TriangleOracle()) for r in ("relaxed", "class")]
+    assert [(r.edits, r.calls) for r in found[0]] == [(r.edits, r.calls) for r in found[1]]
+
+
+def test_on_tree_cycles_the_probability_is_the_class() -> None:
+    """The relaxation of a binary graph is 0 or 1 there: the same search, which asks about the input once more."""
+    graphs = GraphBatch.of([tree(9, 1), unicyclic(9, 4)])
+    soft, hard = (
+        EASY.explain(graphs, TreeCyclesOracle()),
+        replace(EASY, reward="class").explain(graphs, TreeCyclesOracle()),
+    )
+    assert [(r.edits, r.calls - 1) for r in soft] == [(r.edits, r.calls) for r in hard]
+
+
+def test_memory_decides_how_many_are_played_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    graphs = GraphBatch.of([tree(7, 1), nx.empty_graph(1), unicyclic(10, 4), tree(9, 2)])
+    together = EASY.explain(graphs, TreeCyclesOracle())
+    assert EASY._parts(graphs) == [[0, 2, 3]]
+    monkeypatch.setattr(meg, "MAX_BYTES", 2 * 20 * 512 * (46 + 128))
+    assert EASY._parts(graphs) == [[0, 2], [3]]
+    assert [r.edits for r in EASY.explain(graphs, TreeCyclesOracle())] == [r.edits for r in together]
 
 
 def test_results_do_not_depend_on_the_batch() -> None:

@@ -14,11 +14,10 @@ from torch import Tensor
 
 Chem = pytest.importorskip("rdkit.Chem")
 
-from rsgg.baselines.meg import Recipe  # noqa: E402
+from rsgg.baselines.meg import QNetwork, Recipe  # noqa: E402
 from rsgg.baselines.molecules import (  # noqa: E402
     CPU_RECIPE,
     FingerprintOracle,
-    Fingerprints,
     Molecule,
     MoleculeEnvironment,
     actions,
@@ -196,10 +195,15 @@ def test_a_budget_is_kept() -> None:
 
 def test_the_network_reads_fingerprints_and_steps_left() -> None:
     environment = MoleculeEnvironment("CCO", has_nitrogen, ELEMENTS)
-    successors = environment.successors("CCO", 2)
-    assert isinstance(successors, Fingerprints) and successors.rows.shape == (len(actions("CCO", ELEMENTS)), 1025)
-    for i, row in enumerate(successors.rows):
-        assert np.array_equal(row[:-1].numpy(), fingerprint(environment.after("CCO", i))) and row[-1] == 2
+    assert environment.n_actions("CCO") == len(actions("CCO", ELEMENTS))
+    rows = [environment.encoding(environment.after("CCO", i), 2) for i in range(environment.n_actions("CCO"))]
+    for i, row in enumerate(rows):
+        assert row.shape == (1025,) and row.dtype == np.float32
+        assert np.array_equal(row[:-1], fingerprint(environment.after("CCO", i))) and row[-1] == 2
+    network = QNetwork(environment.width, 0)
+    values = network(torch.from_numpy(np.stack(rows)))
+    action, value = environment.best(network, "CCO", 2)
+    assert action == int(values.argmax()) and value == pytest.approx(float(values.max()), abs=1e-6)
 
 
 def test_without_rdkit_a_sentence_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
