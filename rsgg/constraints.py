@@ -1,10 +1,12 @@
 """Feasible counterfactuals: what may be edited, and what an edited graph has to keep.
 
     TaughtRSGGCE(constraints=(KeepConnected(), MostNeighbours(4)))
+    Minimised(base=CLEAR(), constraints=(OnlyRemovals(),))          # around a method that knows no constraints
 
 A constraint says two things: which node pairs may be edited at all (`editable`), and whether an edited graph is
-allowed (`allows`). Methods that search along an order of edits (`RankedSearch`) never show the oracle a graph that is
-not allowed, so that all their results are.
+allowed (`allows`). Every explainer has the field `constraints`; one that cannot keep them (`Capabilities.constraints`)
+says so. While a graph is explained, `CountingOracle` answers about graphs that are not allowed as if they kept the
+class, without asking: so no method returns one.
 """
 
 from __future__ import annotations
@@ -74,6 +76,14 @@ class Keep(_NamedPairs):
 
     def editable(self, graphs: GraphBatch) -> Tensor:
         return graphs.pair_mask & ~_mask(self.pairs, graphs.n_nodes)
+
+
+@dataclass(frozen=True)
+class Forbid(_NamedPairs):
+    """These node pairs do not become edges; those that are edges may stay or go."""
+
+    def editable(self, graphs: GraphBatch) -> Tensor:
+        return graphs.pair_mask & (graphs.edge_mask | ~_mask(self.pairs, graphs.n_nodes))
 
 
 @dataclass(frozen=True)
@@ -218,6 +228,55 @@ class Rules:
             if len(kept) < MOST_EDITS and self.allow(np.array([*kept, edit], dtype=np.int64), skipping):
                 kept.append(edit)
         return np.array(kept, dtype=np.int64)
+
+
+class Feasible:
+    """Which graphs may be made of the graphs of a batch."""
+
+    def __init__(self, graphs: GraphBatch, constraints: tuple[Constraint, ...]) -> None:
+        self.graphs, self.originals, self.constraints = graphs, list(graphs), constraints
+        self.closed = []  # of each constraint, the pairs that may not be edited, diagonal included, bool [B, N, N]
+        for one in constraints:
+            open_ = graphs.pair_mask & one.editable(graphs)
+            self.closed.append(~(open_ | open_.transpose(1, 2)))
+
+    def allow(self, adjacency: Tensor, instance: Tensor) -> Tensor:
+        """Of each matrix, [R, N, N], made of the graph at `instance`: is it allowed? Bool [R]."""
+        n, allowed = adjacency.shape[1], torch.ones(len(adjacency), dtype=torch.bool)
+        changed = (adjacency > 0) != (self.graphs.adjacency[instance, :n, :n] > 0)
+        for closed in self.closed:
+            allowed &= ~(changed & closed[instance, :n, :n]).flatten(1).any(1)
+        if any(one.looks_at_graphs for one in self.constraints):
+            for row in allowed.nonzero().flatten().tolist():
+                allowed[row] = not self.broken(adjacency[row], int(instance[row]))
+        return allowed
+
+    def broken(self, adjacency: Tensor, instance: int) -> str:
+        """The name of a constraint that this graph breaks, or an empty string."""
+        original, n = self.originals[instance], len(adjacency)
+        changed = (adjacency > 0) != (self.graphs.adjacency[instance, :n, :n] > 0)
+        matrix = adjacency.cpu().numpy()[: original.n_nodes, : original.n_nodes].astype(np.uint8)
+        for one, closed in zip(self.constraints, self.closed, strict=True):
+            if (changed & closed[instance, :n, :n]).any() or (one.looks_at_graphs and not one.allows(original, matrix)):
+                return type(one).__name__
+        return ""
+
+    def mended(self, adjacency: Tensor, instance: int, order: Callable[[np.ndarray], np.ndarray]) -> Tensor:
+        """The graph without edits that may not be made, [N, N]; `order` says in which order the others are tried.
+
+        Where a rule looks at the graph as a whole (`EdgeCount`), what comes out can still break it.
+        """
+        n = len(adjacency)
+        original = self.graphs.adjacency[instance, :n, :n]
+        changed = torch.triu((adjacency > 0) != (original > 0), 1)
+        for closed in self.closed:
+            changed &= ~closed[instance, :n, :n]
+        rules = Rules(self.originals[instance], n, self.constraints)
+        edits = rules.followed(order(changed.flatten().nonzero()[:, 0].numpy()))
+        u, v = torch.from_numpy(edits // n), torch.from_numpy(edits % n)
+        mended = original.clone()
+        mended[u, v] = mended[v, u] = 1 - mended[u, v]
+        return mended
 
 
 def editable(graphs: GraphBatch, constraints: Iterable[Constraint]) -> Tensor:

@@ -5,26 +5,22 @@ edit shorter does not: that last edit is needed. It moves to the front for good,
 search goes on over what came before it, until the needed edits change the class on their own. Every set that is
 accepted has been shown to the oracle, so the result is a counterfactual for any oracle; where more edits never undo a
 change of class, no edit of the result can be left out. A set of d edits of which r are needed costs about
-r (1 + log2 d) questions.
+r (1 + log2 d) questions. Sets that the constraints do not allow are passed over as if they did not change the class
+(`CountingOracle.explaining`). For any explainer, `rsgg.compose.Minimised` does it.
 
 All instances are searched together: each question is one batch with a graph of every instance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
-from pathlib import Path
-from typing import Any, Self
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from rsgg.errors import UsageError
-from rsgg.explainer import Candidate, Capabilities, Explainer, Limits
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle
-from rsgg.saving import read_archive
 from rsgg.seeds import torch_rng
 
 FOUND_NEEDED = -1  # rank of the edits that were found to be needed: they are part of every prefix
@@ -104,149 +100,3 @@ def random_order(pairs: Tensor, sizes: Tensor, names: Sequence[tuple[object, ...
 def with_edits(adjacency: Tensor, rank: Tensor, prefix: Tensor) -> Tensor:
     """The graphs after the first `prefix` edits of their order, uint8 [R, N, N]."""
     return adjacency ^ (rank < prefix.int()[:, None, None]).view(torch.uint8)
-
-
-# -- For any explainer -----------------------------------------------------------------------------------
-
-
-def _base_advice(base: Any) -> str:
-    """What to give instead of something that is no explainer."""
-    if isinstance(base, Explainer):
-        return ""
-    example = f"{base.__name__}()" if isinstance(base, type) and issubclass(base, Explainer) else "RSGGCE()"
-    return f"give an explainer, not a class or anything else, as in base={example}"
-
-
-def base_field(default_factory: Callable[[], Explainer] | None = None, doc: str = "") -> Any:
-    """Declare the method whose results are made minimal, with a default for subclasses that have one."""
-    about = {"symbol": "base", "doc": doc, "limits": Limits(check=_base_advice)}
-    # None is no explainer: an explainer made without a base says so in a sentence.
-    return (
-        field(default=None, metadata=about)
-        if default_factory is None
-        else field(default_factory=default_factory, metadata=about)
-    )
-
-
-@dataclass(kw_only=True)
-class Minimised(Explainer):
-    """Any explainer, its results made minimal: the "+ min" row of a method.
-
-    A failure stays a failure. Calls of the base and of the minimiser add up. The base is asked with the same seed as
-    on its own, so the two rows can be compared instance by instance. What a base returns without having asked the
-    oracle is asked about first, and is a failure if it does not change the class: all results are valid.
-    """
-
-    base: Explainer = base_field(doc="the method whose results are made minimal")
-
-    @property
-    def capabilities(self) -> Capabilities:  # type: ignore[override]  # the base's, so not the class's
-        return replace(self.base.capabilities, deterministic=False, may_return_invalid=False)
-
-    @property
-    def encoding(self) -> str | None:  # type: ignore[override]
-        return self.base.encoding
-
-    @property
-    def fitted_(self) -> bool:  # type: ignore[override]
-        return self.base.fitted_
-
-    @property
-    def fitted_on_(self) -> tuple[int, int] | None:  # type: ignore[override]
-        return self.base.fitted_on_
-
-    def _mark_fitted(self, on: tuple[int, int] | None = None) -> None:
-        self.base._mark_fitted(on)
-
-    def _needs_relaxation(self) -> bool:
-        return self.base._needs_relaxation()
-
-    def check_values(self) -> None:
-        super().check_values()
-        self.base.check_values()
-
-    def _fit(self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, seed: int) -> None:
-        self.base._fit(graphs, classes, oracle, seed)
-
-    def _explain(
-        self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
-    ) -> list[Candidate]:
-        candidates = list(self.base._explain(graphs, classes, oracle, k, seed))
-        self._check_untrusted(candidates, graphs, classes, oracle, k)
-        owner, offered = _simple_graphs(candidates, graphs, k)
-        if len(owner):
-            instance = owner // k
-            minimal = minimise(graphs.select(instance), classes[instance], offered, oracle, owner, seed, k=k)
-            for i, adjacency in zip(owner.tolist(), minimal, strict=True):
-                candidates[i] = Candidate(adjacency)
-        return candidates
-
-    def _check_untrusted(
-        self, candidates: list[Candidate], graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int
-    ) -> None:
-        """Ask about results that the oracle has not seen as the simple graph that is to be shrunk: one call each."""
-        trusted = not self.base.capabilities.may_return_invalid
-        untrusted = [Candidate(None)] * len(candidates)
-        for i, candidate in enumerate(candidates):
-            if candidate.adjacency is None or (trusted and _is_simple(candidate.adjacency)):
-                continue
-            if oracle.exhausted(i):
-                candidates[i] = Candidate(None, "the oracle budget was used up before the result could be checked")
-            else:
-                untrusted[i] = candidate
-        owner, offered = _simple_graphs(untrusted, graphs, k)
-        if len(owner):
-            answers = oracle.predict(graphs.candidates(offered, owner // k), owner)
-            for i in owner[answers == classes[owner // k]].tolist():
-                candidates[i] = Candidate(None, f"what {type(self.base).__name__} returned does not change the class")
-
-    @classmethod
-    def tiny(cls) -> Self:
-        return cls(base=cls._base_class().tiny())
-
-    @classmethod
-    def _base_class(cls) -> type[Explainer]:
-        """The class of the default base, for subclasses that have one."""
-        make = next(f for f in fields(cls) if f.name == "base").default_factory
-        if make is MISSING:
-            raise UsageError(f"{cls.__name__} has no base of its own; give it one: {cls.__name__}(base=...).")
-        return type(make())
-
-    # -- the base's hyper-parameters and learned state are all there is --------------------------------
-
-    def hyperparameters(self) -> dict[str, Any]:
-        name = type(self.base).__name__
-        return {"base": name} | {f"{name}.{key}": value for key, value in self.base.hyperparameters().items()}
-
-    def save(self, path: str | Path) -> Path:
-        """Write the base: minimising learns nothing."""
-        return self.base.save(path)
-
-    @classmethod
-    def load(cls, path: str | Path, **objects: Any) -> Self:
-        """Read the base that `save` wrote; its class has to be imported."""
-        name = read_archive(path)[0].get("explainer")
-        for known in _subclasses(Explainer):  # type: ignore[type-abstract]
-            if known.__name__ == name:
-                return cls(base=known.load(path, **objects))
-        raise UsageError(f"{path} holds a fitted {name}, which is not known here; import its class first.")
-
-
-def _subclasses(parent: type[Explainer]) -> Iterator[type[Explainer]]:
-    for child in parent.__subclasses__():
-        yield child
-        yield from _subclasses(child)
-
-
-def _is_simple(adjacency: Tensor) -> bool:
-    return not bool((adjacency > 1).any()) and not bool(adjacency.diagonal().any())
-
-
-def _simple_graphs(candidates: list[Candidate], graphs: GraphBatch, k: int) -> tuple[Tensor, Tensor]:
-    """The owners that have a graph, int64 [R], and these graphs without self loops and multiplicities, [R, N, N]."""
-    found = [(i, c.adjacency) for i, c in enumerate(candidates) if c.adjacency is not None]
-    simple = torch.zeros(len(found), *graphs.adjacency.shape[1:], dtype=torch.uint8)
-    for row, (i, adjacency) in enumerate(found):
-        n = int(graphs.sizes[i // k])
-        simple[row, :n, :n] = (adjacency[:n, :n] > 0).to(torch.uint8).fill_diagonal_(0)
-    return torch.tensor([i for i, _ in found], dtype=torch.long), simple

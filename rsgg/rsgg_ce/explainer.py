@@ -52,12 +52,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar, Literal, Protocol, cast
+from typing import Any, ClassVar, Literal, Protocol, cast
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor
 
+from rsgg import collapse
 from rsgg.errors import GraphError, UsageError
 from rsgg.explainer import (
     BUDGET_USED_UP,
@@ -89,6 +91,10 @@ LEARNING_RATES = Choice((1e-4, 1e-3, 1e-2))
 GENERATORS = ("trained", "untrained", "uniform")
 SAMPLER_NAMES = ("bernoulli", "multinomial", "released")
 ALGORITHM_2 = ExistingThenMissing()
+COLLAPSE_ADVICE = (
+    "start with other numbers of `removals` and `additions`, train for more `epochs`, or use TaughtRSGGCE, which "
+    "searches instead"
+)
 
 # -- The method ------------------------------------------------------------------------------------------
 
@@ -107,6 +113,7 @@ class EdgeScorer(Explainer):
     layers: int = hyper(3, "layers", at_least=0)
     removals: float = hyper(1.0, "removals", above=0, doc="that an untrained generator makes per graph")
     additions: float = hyper(2.0, "additions", above=0, doc="that an untrained generator makes per graph")
+    unread: int = hyper(0, "unread", at_least=0, doc="last columns of X that are not read, as those that number nodes")
     device: str = device_field()
 
     encoding: ClassVar[str] = "structural"
@@ -120,13 +127,24 @@ class EdgeScorer(Explainer):
 
     def _raw_features(self, graphs: GraphBatch) -> Tensor:
         """What the encoder reads: structure, computed from A, beside the node features X where there are any."""
-        structure = graphs.encoding("structural").float()
-        return structure if graphs.features is None else torch.cat((structure, graphs.features), 2)
+        structure, x = graphs.encoding("structural").float(), graphs.features
+        return structure if x is None else torch.cat((structure, x[:, :, : x.shape[2] - self.unread]), 2)
 
     def _features(self, graphs: GraphBatch) -> Tensor:
         """Standardised with the training graphs' mean and deviation; zero on padding."""
         standardised = (self._raw_features(graphs) - self.mean_) / self.std_
         return standardised * graphs.node_mask[..., None]
+
+    def summary(self) -> pd.DataFrame:
+        """What came of the training, a line per class: flips, edits, and whether the generator is of use.
+
+        Empty for an explainer that was loaded: curves are not saved.
+        """
+        return pd.DataFrame(self.per_class_)
+
+    def _summarise(self, lines: list[dict[str, Any]], advice: str) -> None:
+        self.per_class_ = lines
+        collapse.warn(type(self).__name__, lines, advice)
 
     # -- inference -------------------------------------------------------------------------------------
 
@@ -181,6 +199,7 @@ class EdgeScorer(Explainer):
             generator.load_state_dict({n.split(".", 1)[1]: t for n, t in state.items() if n.startswith(f"{c}.")})
             self.generators_.append(generator)
         self.history_: list[dict[str, float]] = []
+        self.per_class_ = []
 
 
 @dataclass(kw_only=True)
@@ -213,7 +232,9 @@ class RSGGCE(EdgeScorer):
         ALGORITHM_2, "partial_order", check=partial_order_advice, doc="Algorithm 2, or one of your own"
     )
 
-    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, learns=True, generative=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        adds=True, removes=True, learns=True, generative=True, constraints=True
+    )
 
     @classmethod
     def tiny(cls) -> RSGGCE:
@@ -234,6 +255,8 @@ class RSGGCE(EdgeScorer):
                 trained.append(TrainedClass(untrained))
         self.generators_ = [of_class.generator.eval() for of_class in trained]
         self.history_ = [row for of_class in trained for row in of_class.history]
+        edges = [float(graphs.n_edges[classes == c].double().mean()) for c in range(oracle.n_classes)]
+        self._summarise(collapse.summary(self.history_, edges), COLLAPSE_ADVICE)
 
     def _training(self) -> type[ClassTraining]:
         return ClassTraining

@@ -60,7 +60,7 @@ class NoWidenedFakes(ClassTraining):
 
     def _exaggerated(self, logits: Tensor, pairs: PairBatch, rows: Tensor) -> Adjacency:
         torch.rand(len(logits), 1, generator=self.rng)  # the factors that are not used
-        return self.own.assemble(self._sample(logits, pairs)[None], pairs, rows)
+        return self.own.assemble(self._sample(torch.sigmoid(logits), pairs), pairs, rows)
 
 
 class ConstantRate(ClassTraining):

@@ -192,7 +192,9 @@ class LiteralRSGGCE(Explainer):
     latent: int = hyper(16, "dim Z", at_least=1)
     device: str = device_field()
 
-    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, learns=True, generative=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        adds=True, removes=True, learns=True, generative=True, constraints=True
+    )
 
     @classmethod
     def tiny(cls) -> LiteralRSGGCE:

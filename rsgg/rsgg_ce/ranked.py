@@ -3,8 +3,9 @@
 The scores of A_g are good; sampling a coin for every pair wastes them. `RankedSearch` visits the pairs of a graph in
 the order of their scores, as two guarded groups of a partial order, existing edges and missing pairs, and returns the
 shortest prefix that changes the class (`rsgg.rsgg_ce.search`). With `certify` every edit of a result was shown to be
-needed. Where neither side alone changes the class both are interleaved; then random orders are tried, the first of
-them the one that the search without learning (`TwoSided`) takes, so that whatever it finds is found here too.
+needed. Where neither side alone changes the class both are merged, by how likely each edit is to be needed; then random
+orders are tried, the first of them the one that the search without learning (`TwoSided`) takes, so that whatever it
+finds is found here too; then prefixes of both sides are combined in many sizes, of the learned and of random orders.
 
 `RankedRSGGCE` ranks by the scores of `RSGGCE`, whatever its generator: trained, untrained or none. A few training
 graphs per class, `calibration`, are explained once, to see which side to try first and how far.
@@ -12,25 +13,24 @@ graphs per class, `calibration`, are explained once, to see which side to try fi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from functools import partial
+from itertools import chain, islice
 from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from rsgg.constraints import Constraint, Rules, constraints_advice, editable
+from rsgg.constraints import Constraint, Rules, editable
 from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, hyper
 from rsgg.graph import GraphBatch
 from rsgg.minimise import random_order
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.rsgg_ce.explainer import RSGGCE, EdgeScorer, in_blocks
 from rsgg.rsgg_ce.search import (
-    ADD,
     NOTHING,
-    REMOVE,
     UNKNOWN,
     Codes,
     Found,
@@ -52,11 +52,13 @@ class RankedSearch(EdgeScorer):
 
     certify: bool = hyper(False, "certify", doc="show of every edit that it is needed")
     restarts: int = hyper(1, "restarts", at_least=0, doc="random orders that are tried if the learned one fails")
-    constraints: tuple[Constraint, ...] = hyper(
-        (), "constraints", check=constraints_advice, doc="rules that every result keeps (rsgg.constraints)"
+    mixtures: int = hyper(
+        200, "mixtures", at_least=0, doc="sets of removals and additions that are tried if no order flips"
     )
 
-    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, learns=True, targets=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        adds=True, removes=True, learns=True, targets=True, constraints=True
+    )
 
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
@@ -66,7 +68,7 @@ class RankedSearch(EdgeScorer):
             lengths = [self.lengths_[c] for c in own.tolist()]
             found = search(
                 part, own, oracle, self.edit_scores(part, own), lengths, seed=seed, k=k, first_owner=first_owner,
-                certify=self.certify, restarts=self.restarts, constraints=self.constraints,
+                certify=self.certify, restarts=self.restarts, mixtures=self.mixtures, constraints=oracle.constraints,
             )  # fmt: skip
             return candidates(found, part, k, oracle, first_owner)
 
@@ -74,20 +76,18 @@ class RankedSearch(EdgeScorer):
 
     def _state(self) -> dict[str, Tensor]:
         kept = {
-            f"lengths.{c}.{side}": torch.from_numpy(self.lengths_[c].side(side))
-            for c in range(len(self.lengths_))
-            for side in (REMOVE, ADD)
+            f"lengths.{c}.{part.name}": torch.from_numpy(getattr(lengths, part.name))
+            for c, lengths in enumerate(self.lengths_)
+            for part in fields(Lengths)
         }
         return super()._state() | kept
 
     def _restore(self, state: dict[str, Tensor]) -> None:
         super()._restore({name: tensor for name, tensor in state.items() if not name.startswith("lengths.")})
-        of = {
-            name.removeprefix("lengths."): tensor.numpy()
-            for name, tensor in state.items()
-            if name.startswith("lengths.")
-        }
-        self.lengths_ = [Lengths(of[f"{c}.{REMOVE}"], of[f"{c}.{ADD}"]) for c in range(len(of) // 2)]
+        self.lengths_ = [
+            Lengths(**{part.name: state[f"lengths.{c}.{part.name}"].numpy() for part in fields(Lengths)})
+            for c in range(len(self.generators_))
+        ]
 
 
 @dataclass(kw_only=True)
@@ -120,13 +120,14 @@ def search(
     first_owner: int = 0,
     certify: bool = False,
     restarts: int = 1,
+    mixtures: int = 0,
     constraints: tuple[Constraint, ...] = (),
 ) -> list[Found]:
     """`k` searches per graph, one after the other so that a further one edits other pairs; row i·k + j as elsewhere.
 
     `scores` [B, N, N] say how much a pair asks to be edited (None: nothing is learnt); pairs of equal score come in
-    random order. Questions of row r are charged to owner `first_owner` + r. No graph that breaks a constraint is asked
-    about.
+    random order. `restarts` random orders follow, then `mixtures` sets of edits of both sides. Questions of row r are
+    charged to owner `first_owner` + r. No graph that breaks a constraint is asked about.
     """
     allowed = editable(graphs, constraints)
     rules = [Rules(graph, graphs.n_nodes, constraints) for graph in graphs] if constraints else []
@@ -138,10 +139,13 @@ def search(
         searches = []
         for i, row in enumerate(rows):
             own = None if learned is None else learned[i]
-            random = random_orders(graphs, i, allowed, used[i], (seed, "two-sided"), j, restarts)
+            draw = partial(random_orders, graphs, i, allowed, used[i], (seed, "two-sided"), j)
+            random, further = draw(restarts), draw(mixtures)
             if rules:
-                own, random = own and _followed(own, rules[i]), map(partial(_followed, rules=rules[i]), random)
-            searching = ranked(own, random, lengths[i], found[row], certify=certify)
+                follow = partial(_followed, rules=rules[i])
+                own, random, further = own and follow(own), map(follow, random), map(follow, further)
+            sets = _corners(further if own is None else chain((own,), further), mixtures)
+            searching = ranked(own, random, lengths[i], found[row], certify=certify, mixtures=sets)
             searches.append(feasible(searching, rules[i].allow) if rules else searching)
         owners = [first_owner + row for row in rows]
         in_lock_step(searches, graphs, range(len(graphs)), owners, oracle, lambda answers, own: answers != classes[own])
@@ -151,6 +155,11 @@ def search(
 
 def _followed(order: Orders, rules: Rules) -> Orders:
     return Orders(rules.followed(order.removals), rules.followed(order.additions), rules.followed(order.mixed))
+
+
+def _corners(of_orders: Iterable[Orders], most: int) -> Iterator[Codes]:
+    """Sets of removals and additions, at most so many: those of the first order, then those of the next."""
+    return islice((edits for order in of_orders for edits in order.corners()), most)
 
 
 def _edits(found: Found) -> Codes:
@@ -181,32 +190,43 @@ def orders(
     used: Sequence[Codes],
     names: tuple[object, ...],
 ) -> list[Orders]:
-    """Each graph's allowed pairs by falling score, equal ones in random order, without those that are used already."""
+    """Each graph's allowed pairs by falling score, equal ones in random order, without those that are used already.
+
+    Both sides are merged by how likely a pair is to be among the needed ones: its share of its side, softmax of the
+    scores, times the number of edits of this side that training graphs needed.
+    """
     n = graphs.n_nodes
     u, v = np.triu_indices(n, 1)
     is_edge, may_edit = graphs.adjacency.numpy()[:, u, v] > 0, allowed.numpy()[:, u, v]
     chance = uniforms(streams(graphs.names, 1, *names), 0, len(u))
-    ranking = np.lexsort((chance, -scores.numpy()[:, u, v]), axis=1)
+    score = scores.numpy()[:, u, v]
+    ranking = np.lexsort((chance, -score), axis=1)
     codes = u * n + v
     made = []
     for row, order in enumerate(ranking):
-        order = order[may_edit[row, order]]
+        order = order[may_edit[row, order] & ~np.isin(codes[order], used[row])]
         present = is_edge[row, order]
-        removals, additions = (_without(codes[order[side]], used[row]) for side in (present, ~present))
-        made.append(Orders(removals, additions, interleaved(removals, additions, lengths[row].sides[0])))
+        sides, likely = [], []
+        for side, mean in zip((present, ~present), lengths[row].mean, strict=True):
+            sides.append(codes[order[side]])
+            likely.append(np.log(mean) + _log_softmax(score[row, order[side]]))
+        merged = np.concatenate(sides)[np.argsort(-np.concatenate(likely), kind="stable")]
+        made.append(Orders(sides[0], sides[1], merged))
     return made
 
 
-def _without(codes: Codes, used: Codes) -> Codes:
-    return codes[~np.isin(codes, used)] if len(used) else codes
+def _log_softmax(score: np.ndarray) -> np.ndarray:
+    if not len(score):
+        return score
+    shifted: np.ndarray = score - score.max()
+    return shifted - np.log(np.exp(shifted).sum())
 
 
-def interleaved(removals: Codes, additions: Codes, first: int) -> Codes:
-    """One of each in turn, then the rest of the longer one; `first` is the side that begins."""
-    one, other = (additions, removals) if first == ADD else (removals, additions)
-    both = min(len(one), len(other))
-    in_turn = np.stack((one[:both], other[:both]), 1).ravel()
-    return np.concatenate((in_turn, one[both:], other[both:]))
+def interleaved(removals: Codes, additions: Codes) -> Codes:
+    """One of each in turn, beginning with a removal, then the rest of the longer one."""
+    both = min(len(removals), len(additions))
+    in_turn = np.stack((removals[:both], additions[:both]), 1).ravel()
+    return np.concatenate((in_turn, removals[both:], additions[both:]))
 
 
 def random_orders(
@@ -220,17 +240,23 @@ def random_orders(
         for pairs in (own.edge_mask & allowed[i], allowed[i] & ~own.edge_mask):
             rank = random_order(pairs, own.sizes, [seed])[0].numpy()
             u, v = pairs[0].numpy().nonzero()
-            sides.append(_without((u * n + v)[np.argsort(rank[u, v])], used))
-        yield Orders(sides[0], sides[1], interleaved(sides[0], sides[1], REMOVE))
+            codes = (u * n + v)[np.argsort(rank[u, v])]
+            sides.append(codes[~np.isin(codes, used)])
+        yield Orders(sides[0], sides[1], interleaved(sides[0], sides[1]))
 
 
 def lengths_by_class(graphs: GraphBatch, classes: Tensor, found: Sequence[Found], n_classes: int) -> list[Lengths]:
-    """How many edits the graphs of each class needed, by side; those that needed both say nothing."""
+    """How many edits the graphs of each class needed."""
     flat = graphs.adjacency.flatten(1).numpy()
-    needed: list[tuple[list[int], list[int]]] = [([], []) for _ in range(n_classes)]
-    for row, (c, one) in enumerate(zip(classes.tolist(), found, strict=True)):
-        if one.edits is not None:
-            removed = int((flat[row, one.edits] > 0).sum())
-            if removed in (0, len(one.edits)):
-                needed[c][REMOVE if removed else ADD].append(len(one.edits))
-    return [Lengths(*(np.sort(np.array(side, dtype=np.int64)) for side in sides)) for sides in needed]
+    flips = [row for row, one in enumerate(found) if one.edits is not None]
+    removed = np.array([int((flat[row, _edits(found[row])] > 0).sum()) for row in flips], dtype=np.int64)
+    added = np.array([len(_edits(found[row])) for row in flips], dtype=np.int64) - removed
+    of_class = classes.numpy()[flips]
+    return [
+        Lengths(
+            np.sort(removed[own & (added == 0)]),
+            np.sort(added[own & (removed == 0)]),
+            np.stack((removed, added), 1)[own & (removed > 0) & (added > 0)],
+        )
+        for own in (of_class == c for c in range(n_classes))
+    ]

@@ -3,6 +3,7 @@
 A search is a generator: it yields a set of edits and is sent whether they change the class. So it reads like a program
 for one graph, and `in_lock_step` runs the searches of many graphs together, one batch of questions at a time. Whatever
 a search has found was shown to the oracle; the oracle need not be monotone (more edits may undo a change of class).
+Where neither removals nor additions alone change the class, both are tried together, in many sizes.
 
     found = Found()
     in_lock_step([ranked(orders, [], UNKNOWN, found, certify=True)], graphs, ...)
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 import numpy as np
 import torch
@@ -27,6 +29,8 @@ Codes = NDArray[np.int64]  # edits of a graph in a batch of N (padded) nodes: th
 Search = Generator[Codes, bool, None]
 
 REMOVE, ADD = SIDES = (0, 1)
+MERGED, CORNER = (2, 3)  # edits of both sides: a prefix of the merged order, or a prefix of each side
+MOST_CORNERS = 8  # of those that training graphs needed
 NOTHING: Codes = np.empty(0, dtype=np.int64)
 BYTES_AT_ONCE = 1 << 26  # memory for the graphs of one batch of questions
 
@@ -45,7 +49,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Orders:
-    """The edits of a graph in the order in which they are tried: removals and additions; and both, interleaved."""
+    """The edits of a graph in the order in which they are tried: removals and additions; and both, merged into one."""
 
     removals: Codes
     additions: Codes
@@ -54,13 +58,28 @@ class Orders:
     def side(self, side: int) -> Codes:
         return self.additions if side == ADD else self.removals
 
+    def corner(self, removals: int, additions: int) -> Codes:
+        """The first so many removals and the first so many additions, in the order of `mixed`."""
+        both = np.concatenate((self.removals[:removals], self.additions[:additions]))
+        return self.mixed[np.isin(self.mixed, both)]
+
+    def corners(self) -> Iterator[Codes]:
+        """1, 2, 4, … removals together with 1, 2, 4, … additions, the smallest sets first."""
+        sizes = product(_doubling(0, len(self.removals)), _doubling(0, len(self.additions)))
+        return (self.corner(*size) for size in sorted(sizes, key=sum))
+
 
 @dataclass(frozen=True)
 class Lengths:
-    """How many edits the training graphs of a class needed, for each side sorted, int64; empty if nothing is known."""
+    """How many edits the training graphs of a class needed, int64; empty if nothing is known.
+
+    For each side the numbers of those that needed this side only, sorted; for those that needed both, how many removals
+    and how many additions, [graphs, 2].
+    """
 
     removals: Codes = field(default_factory=lambda: NOTHING)
     additions: Codes = field(default_factory=lambda: NOTHING)
+    both: Codes = field(default_factory=lambda: NOTHING.reshape(0, 2))
 
     def side(self, side: int) -> Codes:
         return self.additions if side == ADD else self.removals
@@ -70,6 +89,21 @@ class Lengths:
         """The side that explained more training graphs comes first."""
         return (ADD, REMOVE) if len(self.additions) > len(self.removals) else (REMOVE, ADD)
 
+    @property
+    def corners(self) -> list[tuple[int, int]]:
+        """Numbers of removals and of additions that were needed together, the most frequent first."""
+        sizes, counts = np.unique(self.both, axis=0, return_counts=True)
+        return [(int(r), int(a)) for r, a in sizes[np.argsort(-counts, kind="stable")][:MOST_CORNERS]]
+
+    @property
+    def mean(self) -> tuple[float, float]:
+        """Removals and additions that a graph needs on average; counted from one of each, as if nothing was known."""
+        graphs, both = 1 + len(self.removals) + len(self.additions) + len(self.both), self.both.sum(0)
+        return (
+            float(1 + self.removals.sum() + both[REMOVE]) / graphs,
+            float(1 + self.additions.sum() + both[ADD]) / graphs,
+        )
+
 
 UNKNOWN = Lengths()
 
@@ -77,11 +111,18 @@ UNKNOWN = Lengths()
 
 
 def ranked(
-    learned: Orders | None, random: Iterable[Orders], lengths: Lengths, found: Found, *, certify: bool
+    learned: Orders | None,
+    random: Iterable[Orders],
+    lengths: Lengths,
+    found: Found,
+    *,
+    certify: bool,
+    mixtures: Iterable[Codes] = (),
 ) -> Search:
     """The shortest flipping prefix of the learned order; where it has none, of the first random order that has one.
 
-    Random orders have long prefixes, so that what they find is shrunk by `halving`.
+    Where those have none either, the sets of edits `mixtures` are tried. What is found without the learned order has
+    edits that are not needed, so that it is shrunk by `halving`.
     """
     if learned is not None:
         flip = yield from _first_flip(learned, lengths, found)
@@ -95,53 +136,62 @@ def ranked(
         flip = yield from _first_flip(order, UNKNOWN, found)
         if flip is not None:
             edits, failed, _ = flip
-            yield from halving(edits, failed, found)
-            if certify:
-                yield from _certificate(found, set())
+            yield from _shrunk(edits, failed, found, certify=certify)
             return
+    for edits in mixtures:
+        if (yield edits):
+            found.edits = edits
+            yield from _shrunk(edits, 0, found, certify=certify)
+            return
+
+
+def _shrunk(edits: Codes, failed: int, found: Found, *, certify: bool) -> Search:
+    yield from halving(edits, failed, found)
+    if certify:
+        yield from _certificate(found, set())
 
 
 def _first_flip(
     order: Orders, lengths: Lengths, found: Found
 ) -> Generator[Codes, bool, tuple[Codes, int, Codes] | None]:
     """A prefix that flips, a shorter one (its length) that does not, and what lengths are expected on its side."""
-    failed = [0, 0]
-    for side, prefix in _prefixes(order, lengths):
-        edits = order.side(side)[:prefix]
+    failed = [0, 0, 1, 0]  # merged, one edit alone is of one side, so it has been asked about; corners are not nested
+    for kind, edits in _prefixes(order, lengths):
         if (yield edits):
             found.edits = edits
-            return edits, failed[side], lengths.side(side)
-        failed[side] = prefix
-    longest = 1  # one edit alone is of one side, so it has been asked about
-    for prefix in _doubling(1, len(order.mixed)):
-        edits = order.mixed[:prefix]
-        if (yield edits):
-            found.edits = edits
-            return edits, longest, NOTHING
-        longest = prefix
+            return edits, failed[kind], lengths.side(kind) if kind in SIDES else NOTHING
+        if kind != CORNER:
+            failed[kind] = len(edits)
     return None
 
 
-def _prefixes(order: Orders, lengths: Lengths) -> Iterator[tuple[int, int]]:
-    """Side and length of the prefixes to ask about as long as none flips.
+def _prefixes(order: Orders, lengths: Lengths) -> Iterator[tuple[int, Codes]]:
+    """What to ask about as long as nothing flips: edits, and whether they are of a side, of both merged, or a corner.
 
-    First each side as far as training graphs went, always to the median of the lengths that are still possible; then
-    both in turn, doubling.
+    First each side as far as training graphs went, always to the median of the lengths that are still possible, and the
+    corners that training graphs needed; then both sides in turn, doubling; then both merged, doubling.
     """
+    one_sided = len(lengths.removals) + len(lengths.additions)
+    corners = ((CORNER, order.corner(*size)) for size in lengths.corners)
+    if len(lengths.both) > one_sided:
+        yield from corners
     doubling = {}
     for side in lengths.sides:
         reached, longest = 0, len(order.side(side))
         while (left := lengths.side(side)[lengths.side(side) > reached]).size and reached < longest:
             reached = min(int(left[(len(left) - 1) // 2]), longest)
-            yield side, reached
+            yield side, order.side(side)[:reached]
         doubling[side] = _doubling(reached, longest)
+    yield from corners
     while doubling:
         for side in list(doubling):
             prefix = next(doubling[side], None)
             if prefix is None:
                 del doubling[side]
             else:
-                yield side, prefix
+                yield side, order.side(side)[:prefix]
+    for prefix in _doubling(1, len(order.mixed)):
+        yield MERGED, order.mixed[:prefix]
 
 
 def _doubling(reached: int, longest: int) -> Iterator[int]:
@@ -196,23 +246,27 @@ def halving(edits: Codes, low: int, found: Found) -> Search:
 def _certificate(found: Found, needed: set[int]) -> Search:
     """Leave out one edit after the other, from the last to the first; what cannot be left out is needed.
 
-    Blocks double while they can be left out. When edits are dropped, what was needed before has to be shown again:
-    for a monotone oracle it would be, but nothing is known of the oracle. `needed` are edits that were shown already.
+    Blocks double while they can be left out. `needed` are edits of which that was shown already. When edits are
+    dropped, what was needed before has to be shown again, at the end: for a monotone oracle it is still needed, but
+    nothing is known of the oracle.
     """
     assert found.edits is not None
     edits, block = found.edits, 1
+    needed_before: set[int] = set()
     while True:
-        unsure = [i for i in range(len(edits) - 1, -1, -1) if int(edits[i]) not in needed][:block]
+        unsure = [i for i in range(len(edits) - 1, -1, -1) if int(edits[i]) not in needed]
         if not unsure:
             found.irreducible = True
             return
-        rest = np.delete(edits, unsure)
+        new = [i for i in unsure if int(edits[i]) not in needed_before]
+        left_out = new[:block] if new else unsure[:1]
+        rest = np.delete(edits, left_out)
         found.certificate_calls += len(rest) > 0
         if len(rest) and (yield rest):  # the input itself is known not to flip
             edits = found.edits = rest
-            needed, block = set(), 2 * block
-        elif len(unsure) == 1:
-            needed.add(int(edits[unsure[0]]))
+            needed_before, needed, block = needed_before | needed, set(), 2 * block
+        elif len(left_out) == 1:
+            needed.add(int(edits[left_out[0]]))
         else:
             block = 1
 

@@ -8,14 +8,16 @@ needed, S, teaches the generator to rank those pairs above the others of the sam
 
 Encoder and decoder are RSGG-CE's; the score is the residual Â of a missing pair and -Â of an edge. With `rounds` > 1
 this is expert iteration: the training graphs come in as many parts, and each part is searched with what the parts
-before it taught, which takes fewer questions and finds shorter edits. A graph for which nothing is found teaches
-nothing and is counted in `summary_`.
+before it taught, which takes fewer questions and finds shorter edits. With `searches` > 1 the graphs of the
+first part are searched as often, and the results with the fewest edits teach, as soft targets where they differ. A
+graph for which nothing is found teaches nothing and is counted in `summary_`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -23,9 +25,11 @@ from torch import Tensor
 from rsgg.explainer import hyper
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle
+from rsgg.progress import tell
+from rsgg.rsgg_ce.plausible import effects, empty_discriminator, trained_discriminator
 from rsgg.rsgg_ce.ranked import RankedSearch, lengths_by_class, search
 from rsgg.rsgg_ce.search import UNKNOWN, Codes, Found
-from rsgg.rsgg_ce.training import Generator, build_generator
+from rsgg.rsgg_ce.training import Discriminator, Generator, build_generator
 from rsgg.seeds import seed_for, torch_rng
 
 
@@ -37,6 +41,12 @@ class TaughtRSGGCE(RankedSearch):
     lr: float = hyper(1e-2, "lr", above=0)
     batch: int = hyper(16, "batch size", at_least=1)
     rounds: int = hyper(2, "rounds", at_least=1, doc="parts of the training graphs, each searched with what is learnt")
+    searches: int = hyper(
+        1, "k", at_least=1, doc="of a training graph while nothing is learnt; the shortest results teach"
+    )
+    plausibility: float = hyper(
+        0.0, "plausibility", at_least=0, doc="weight of the discriminator's term in the scores (rsgg.rsgg_ce.plausible)"
+    )
 
     @classmethod
     def tiny(cls) -> TaughtRSGGCE:
@@ -49,27 +59,90 @@ class TaughtRSGGCE(RankedSearch):
             for c in range(oracle.n_classes)
         ]
         self.history_: list[dict[str, float]] = []
+        self.discriminators_: dict[int, Discriminator] = {}
         self.lengths_ = [UNKNOWN] * oracle.n_classes
         rows = torch.randperm(len(graphs), generator=torch_rng(seed, "taught", "parts"))
-        found: dict[int, Found] = {}
+        found: dict[int, list[Found]] = {}
         for number, part in enumerate(_parts(rows, self.rounds)):
-            own = graphs.select(part)
-            scores = self.edit_scores(own, classes[part]) if number else None
-            lengths = [self.lengths_[c] for c in classes[part].tolist()]
-            searched = search(
-                own, classes[part], CountingOracle(oracle), scores, lengths, seed=seed, certify=number > 0
-            )
-            found |= dict(zip(part.tolist(), searched, strict=True))
+            found |= self._searched(graphs, classes, part, oracle, seed, learnt=number > 0)
             self._learn(graphs, features, classes, found, seed_for(seed, number))
-        self.summary_ = {"graphs": len(graphs), "taught": sum(one.edits is not None for one in found.values())}
+            tell(f"{len(found)} of {len(graphs)} graphs are searched and taught")
+        first = {row: one[0].edits for row, one in found.items()}
+        self.summary_ = {"graphs": len(graphs), "taught": sum(edits is not None for edits in first.values())}
+        lines = taught_by_class(graphs, classes, first, oracle.n_classes)
+        self._summarise(lines, "no edits that were tried change its class, so nothing was learnt")
+        if self.plausibility:
+            self._learn_plausibility(graphs, classes, {row: one[0] for row, one in found.items()}, seed)
 
-    def _learn(self, graphs: GraphBatch, features: Tensor, classes: Tensor, found: dict[int, Found], seed: int) -> None:
+    def _learn_plausibility(self, graphs: GraphBatch, classes: Tensor, found: dict[int, Found], seed: int) -> None:
+        """A discriminator for each class of which edited graphs are known."""
+        for c in range(len(self.generators_)):
+            edits = {row: one.edits for row, one in found.items() if one.edits is not None and classes[row] == c}
+            if edits:
+                self.discriminators_[c] = trained_discriminator(
+                    graphs.select(classes != c), graphs.select(torch.tensor(list(edits))), list(edits.values()),
+                    graphs.n_nodes if self.identities else 0, seed_for(seed, c),
+                )  # fmt: skip
+
+    def edit_scores(self, graphs: GraphBatch, classes: Tensor) -> Tensor:
+        scores = super().edit_scores(graphs, classes)
+        for c, discriminator in self.discriminators_.items():
+            own = (classes == c).nonzero().flatten()
+            if len(own):
+                scores[own] += self.plausibility * effects(discriminator, graphs.select(own), scores[own])
+        return scores
+
+    def _state(self) -> dict[str, Tensor]:
+        state = super()._state()
+        for c, discriminator in self.discriminators_.items():
+            state |= {f"plausible.{c}.{name}": tensor for name, tensor in discriminator.state_dict().items()}
+        return state
+
+    def _restore(self, state: dict[str, Tensor]) -> None:
+        super()._restore({name: tensor for name, tensor in state.items() if not name.startswith("plausible.")})
+        self.discriminators_ = {}
+        for c in range(len(self.generators_)):
+            start = f"plausible.{c}."
+            own = {name.removeprefix(start): tensor for name, tensor in state.items() if name.startswith(start)}
+            if own:
+                identities = self.n_nodes_ if self.identities else 0
+                discriminator = empty_discriminator(float(own["degree"]), int(own["n_nodes"]), identities).eval()
+                discriminator.load_state_dict(own)
+                self.discriminators_[c] = discriminator
+
+    def _searched(
+        self, graphs: GraphBatch, classes: Tensor, part: Tensor, oracle: CountingOracle, seed: int, *, learnt: bool
+    ) -> dict[int, list[Found]]:
+        """What the searches find for each of these graphs, those with the fewest edits: they teach.
+
+        One search that follows what is learnt; as long as nothing is, `searches` of them along random orders.
+        """
+        own, of = graphs.select(part), classes[part]
+        scores = self.edit_scores(own, of) if learnt else None
+        lengths = [self.lengths_[c] for c in of.tolist()]
+        searched = [
+            search(
+                own, of, CountingOracle(oracle), scores, lengths, seed=seed_for(seed, number) if number else seed,
+                certify=learnt, mixtures=self.mixtures, constraints=oracle.constraints,
+            )
+            for number in range(1 if learnt else self.searches)
+        ]  # fmt: skip
+        return {row: _shortest(several) for row, *several in zip(part.tolist(), *searched, strict=True)}
+
+    def _learn(
+        self, graphs: GraphBatch, features: Tensor, classes: Tensor, found: dict[int, list[Found]], seed: int
+    ) -> None:
         """Teach the generator of each class with what was found so far, and note how many edits that was."""
         self.lengths_ = lengths_by_class(
-            graphs.select(torch.tensor(list(found))), classes[list(found)], list(found.values()), len(self.generators_)
-        )
+            graphs.select(torch.tensor(list(found))), classes[list(found)], [one[0] for one in found.values()],
+            len(self.generators_),
+        )  # fmt: skip
         for c, generator in enumerate(self.generators_):
-            taught = {row: one.edits for row, one in found.items() if one.edits is not None and classes[row] == c}
+            taught = {
+                row: [one.edits for one in several if one.edits is not None]
+                for row, several in found.items()
+                if several[0].edits is not None and classes[row] == c
+            }
             if taught:
                 rows, edits = list(taught), list(taught.values())
                 losses = teach(
@@ -78,6 +151,34 @@ class TaughtRSGGCE(RankedSearch):
                 first = sum(row["class"] == c for row in self.history_)
                 self.history_ += [{"class": c, "epoch": first + i, "loss": loss} for i, loss in enumerate(losses)]
             generator.eval()
+
+
+def taught_by_class(
+    graphs: GraphBatch, classes: Tensor, edits: dict[int, Codes | None], n_classes: int
+) -> list[dict[str, Any]]:
+    """A line per class: graphs, the share that a search explained, their mean number of edits."""
+    lines = []
+    for c in range(n_classes):
+        own = [codes for row, codes in edits.items() if classes[row] == c]
+        found = [len(codes) for codes in own if codes is not None]
+        lines.append(
+            {
+                "class": c,
+                "graphs": len(own),
+                "edges": float(graphs.n_edges[classes == c].double().mean()),
+                "flip_rate": len(found) / max(1, len(own)),
+                "edits": sum(found) / len(found) if found else float("nan"),
+                "collapsed": "no" if found else "was taught by no graph",
+            }
+        )
+    return lines
+
+
+def _shortest(several: list[Found]) -> list[Found]:
+    """Those with the fewest edits; one that found nothing if none did."""
+    found = [one for one in several if one.edits is not None]
+    fewest = min((len(one.edits) for one in found if one.edits is not None), default=0)
+    return [one for one in found if one.edits is not None and len(one.edits) == fewest] or several[:1]
 
 
 def _parts(rows: Tensor, count: int) -> Sequence[Tensor]:
@@ -92,11 +193,11 @@ def teach(
     generator: Generator,
     graphs: GraphBatch,
     features: Tensor,
-    edits: Sequence[Codes],
+    edits: Sequence[Sequence[Codes]],
     settings: TaughtRSGGCE,
     seed: int,
 ) -> list[float]:
-    """Adam on the list-wise cross entropy; returns its values. `edits[i]` are the pairs that graph i needed."""
+    """Adam on the list-wise cross entropy; returns its values. `edits[i]` are the sets of pairs that graph i needed."""
     optimiser = torch.optim.Adam(generator.parameters(), lr=settings.lr)
     rng, batch = torch_rng(seed, "teach"), min(settings.batch, len(graphs))
     generator.train()
@@ -112,11 +213,14 @@ def teach(
     return losses
 
 
-def _loss(generator: Generator, graphs: GraphBatch, features: Tensor, edits: Sequence[Codes], device: str) -> Tensor:
+def _loss(
+    generator: Generator, graphs: GraphBatch, features: Tensor, edits: Sequence[Sequence[Codes]], device: str
+) -> Tensor:
     """The mean over graphs of the cross entropies of both sides."""
     target = torch.zeros(len(graphs), graphs.n_nodes**2)
-    for row, codes in enumerate(edits):
-        target[row, torch.from_numpy(codes)] = 1
+    for row, several in enumerate(edits):
+        for codes in several:
+            target[row, torch.from_numpy(codes)] += 1
     target, adjacency, pairs = target.to(device), graphs.adjacency.float().to(device), graphs.pair_mask.to(device)
     residual, present = generator.residual(features.to(device), adjacency), adjacency > 0
     score = torch.where(present, -residual, residual).flatten(1)
@@ -125,7 +229,10 @@ def _loss(generator: Generator, graphs: GraphBatch, features: Tensor, edits: Seq
 
 
 def _cross_entropy(score: Tensor, side: Tensor, target: Tensor) -> Tensor:
-    """- 1/|S| Σ_{e ∈ S} log softmax over the pairs of a side, [B]; 0 where nothing of this side was needed."""
+    """- 1/|S| Σ_{e ∈ S} log softmax over the pairs of a side, [B]; 0 where nothing of this side was needed.
+
+    S counts a pair as often as searches needed it, `target`.
+    """
     needed = target * side
     log_share = score - score.masked_fill(~side, -torch.inf).logsumexp(1, keepdim=True)
     return -(needed * log_share.nan_to_num(posinf=0.0)).sum(1) / needed.sum(1).clamp(min=1)

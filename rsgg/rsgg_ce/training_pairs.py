@@ -10,14 +10,15 @@ generator learns: in Σ_s advantage_s · log A_g(G_s) whatever all samples s of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from rsgg.edges import EdgeBatch
+from rsgg.edges import EdgeBatch, positions
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import Oracle
 
@@ -33,6 +34,10 @@ class EdgeLogits(Protocol):
     """The generator, as far as this module needs it: logits of A_g for all pairs or for some."""
 
     def __call__(self, x: Tensor, adjacency: Tensor) -> Tensor: ...
+
+    def of_entries(
+        self, x: Tensor, adjacency: Tensor, is_edge: Tensor, entries: Callable[[Tensor], Tensor]
+    ) -> Tensor: ...
 
     def of_pairs(self, x: Tensor, graphs: EdgeBatch, u: Tensor, v: Tensor, is_edge: Tensor) -> Tensor: ...
 
@@ -87,43 +92,84 @@ def training_pairs(graphs: GraphBatch, features: Tensor, device: str) -> Trainin
 
 
 class AllPairs:
-    """Every pair of every graph; graphs are matrices."""
+    """Every pair of every graph; graphs are matrices of bytes."""
 
     def __init__(self, graphs: GraphBatch, features: Tensor, device: str) -> None:
-        self.graphs, self.features, self.device = graphs, features, device
-        self.u, self.v = torch.triu_indices(graphs.n_nodes, graphs.n_nodes, 1)
+        self.graphs, self.features, self.device = graphs, features.to(device), device
+        n = graphs.n_nodes
+        self.u, self.v = torch.triu_indices(n, n, 1)
+        self.upper, count = self.u * n + self.v, len(self.u)
+        # Which pair each entry of a matrix is; entries that are none read a column behind the last pair.
+        self.pair_above = torch.full((n * n,), count).index_put_((self.upper,), torch.arange(count))
+        self.pair_at = torch.minimum(self.pair_above.view(n, n), self.pair_above.view(n, n).T).flatten()
+        self.adjacency = graphs.adjacency.to(device)
+        self.is_edge = columns(self.adjacency.flatten(1), self.upper)
+        self.is_pair = columns(graphs.pair_mask.flatten(1).to(device), self.upper)
 
     def pairs(self, generator: EdgeLogits, rows: Tensor, rng: torch.Generator) -> PairBatch:
-        adjacency = self.originals(rows)
-        logits = generator(self.features[rows].to(self.device), adjacency)[:, self.u, self.v]
-        is_pair = self.graphs.select(rows).pair_mask[:, self.u, self.v].to(self.device)
-        return PairBatch(logits, adjacency[:, self.u, self.v], is_pair, self.u, self.v)
+        is_edge = self.is_edge[rows].float()
+        logits = generator.of_entries(self.features[rows], self.originals(rows).float(), is_edge, self._above)
+        return PairBatch(logits, is_edge, self.is_pair[rows], self.u, self.v)
+
+    def _above(self, matrices: Tensor) -> Tensor:
+        """What stands above the diagonals, [B, P]."""
+        above: Tensor = _Above.apply(matrices.flatten(1), self.upper, self.pair_above)
+        return above
 
     def assemble(self, sampled: Tensor, pairs: PairBatch, rows: Tensor) -> Tensor:
         n = self.graphs.n_nodes
-        adjacency = torch.zeros(sampled.shape[0] * sampled.shape[1], n, n, device=self.device)
-        adjacency[:, self.u, self.v] = sampled.flatten(0, 1)
-        return adjacency + adjacency.transpose(1, 2)
+        return _with_zeros(sampled.flatten(0, 1).to(torch.uint8), self.pair_at).unflatten(1, (n, n))
 
     def originals(self, rows: Tensor) -> Tensor:
-        return self.graphs.adjacency[rows].float().to(self.device)
+        return self.adjacency[rows]
 
     def classes(self, graphs: Tensor, rows: Tensor, oracle: Oracle) -> Tensor:
-        return oracle.predict(self.graphs.candidates(graphs.to(torch.uint8).cpu(), rows))
+        return oracle.predict(self.graphs.candidates(graphs.cpu(), rows))
 
     def one_sample_each(self, generator: EdgeLogits, rng: torch.Generator) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        everything = torch.arange(len(self.graphs))
-        adjacency = self.originals(everything)
-        p = torch.sigmoid(generator(self.features.to(self.device), adjacency)).cpu()
+        p = torch.sigmoid(generator(self.features, self.adjacency.float())).cpu()
         upper = ((torch.rand(p.shape, generator=rng) < p) & self.graphs.pair_mask).to(torch.uint8)
         sampled = upper + upper.transpose(1, 2)
-        yield everything, sampled, (sampled != self.graphs.adjacency).sum((1, 2)) / 2
+        yield torch.arange(len(self.graphs)), sampled, (sampled != self.graphs.adjacency).sum((1, 2)) / 2
 
     def select(self, graphs: Tensor, index: Tensor) -> Tensor:
         return graphs[index]
 
     def joined(self, *graphs: Tensor) -> Tensor:
         return torch.cat(graphs)
+
+
+class _Above(torch.autograd.Function):
+    """The entries above the diagonals of matrices [B, N²], and zeros elsewhere for the gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, matrices: Tensor, upper: Tensor, pair_above: Tensor) -> Tensor:
+        ctx.save_for_backward(pair_above)
+        return columns(matrices, upper)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        return _with_zeros(gradients[0], *ctx.saved_tensors), None, None
+
+
+def columns(table: Tensor, index: Tensor) -> Tensor:
+    """table[:, index]; for tables in main memory NumPy is several times faster."""
+    if table.is_cpu:
+        return torch.from_numpy(table.detach().numpy().take(index.numpy(), axis=1, mode="clip"))
+    return table[:, index.to(table.device)]
+
+
+def _with_zeros(table: Tensor, index: Tensor) -> Tensor:
+    """The same, where `index` may name the column behind the last one, which is zero."""
+    return columns(torch.nn.functional.pad(table, (0, 1)), index)
+
+
+def edited_pairs(sampled: Tensor, pairs: PairBatch) -> Tensor:
+    """On how many pairs each sampled graph, bool [S, B, P], differs from its original, [S, B]."""
+    differs = (sampled ^ (pairs.is_edge > 0)) & pairs.is_pair
+    if differs.is_cpu:  # NumPy counts many times faster
+        return torch.from_numpy(differs.numpy().view(np.uint8).sum(2, dtype=np.uint32).astype(np.float32))
+    return differs.sum(2).float()
 
 
 class EdgesAndSomeMissing:
@@ -164,7 +210,7 @@ class EdgesAndSomeMissing:
 
     def assemble(self, sampled: Tensor, pairs: PairBatch, rows: Tensor) -> EdgeBatch:
         batch = sampled.shape[1]
-        graph, pair = sampled.flatten(0, 1).nonzero(as_tuple=True)
+        graph, pair = positions(sampled.flatten(0, 1))
         owner = rows.repeat(len(sampled)).to(self.device)
         u, v = pairs.u[graph % batch, pair], pairs.v[graph % batch, pair]
         features = None if self.graphs.features is None else self.graphs.features[owner]
@@ -182,9 +228,8 @@ class EdgesAndSomeMissing:
         for rows in torch.arange(len(self.graphs)).split(GRAPHS_PER_BLOCK):
             pairs = self.pairs(generator, rows, rng)
             uniform = torch.rand(pairs.logits.shape, generator=rng).to(self.device)
-            sampled = ((uniform < torch.sigmoid(pairs.logits)) & pairs.is_pair).float()
-            edits = ((sampled != pairs.is_edge) & pairs.is_pair).sum(1).float()
-            yield rows, self.assemble(sampled[None], pairs, rows), edits
+            sampled = ((uniform < torch.sigmoid(pairs.logits)) & pairs.is_pair)[None]
+            yield rows, self.assemble(sampled, pairs, rows), edited_pairs(sampled, pairs)[0]
 
     def select(self, graphs: EdgeBatch, index: Tensor) -> EdgeBatch:
         return graphs.select(index)

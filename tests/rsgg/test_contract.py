@@ -15,15 +15,16 @@ from torch import Tensor
 
 import rsgg.baselines
 import rsgg.contract.explainer as contract
-from rsgg.baselines import controls
+from rsgg.baselines import controls, search
 from rsgg.baselines.controls import RandomEdits, TwoSided
+from rsgg.compose import BestOf, FirstOf, Minimised
 from rsgg.contract.checking import ContractViolation, run_check
 from rsgg.contract.explainer import CHECKS, Subject, check_explainer
 from rsgg.data import ASD, Dataset
 from rsgg.errors import NotFittedError, RSGGError, UsageError
 from rsgg.explainer import Candidate, Capabilities, Choice, Counterfactual, Explainer, hyper
 from rsgg.graph import Graph, GraphBatch
-from rsgg.minimise import Minimised, with_edits
+from rsgg.minimise import with_edits
 from rsgg.oracles import ASDOracle, CountingOracle, Oracle
 from rsgg.rsgg_ce import RSGGCE, LiteralRSGGCE, ReleasedRSGGCE
 from rsgg.seeds import torch_rng
@@ -56,6 +57,13 @@ EXPLAINERS |= {
     "ReleasedRSGGCE untrained": lambda: replace(ReleasedRSGGCE.tiny(), generator="untrained"),
     "ReleasedRSGGCE uniform": lambda: replace(ReleasedRSGGCE.tiny(), generator="uniform"),
     "Minimised(Empty)": lambda: Minimised(base=controls.Empty()),
+    "BestOf(OBS)": lambda: BestOf(base=search.OBS(), k=3),
+    "BestOf(RSGGCE)": lambda: BestOf(base=RSGGCE.tiny(), k=2),
+    "FirstOf(Empty, DCE)": lambda: FirstOf(first=controls.Empty(), second=search.DCE()),
+    "FirstOf(DDBS, BestOf(IRand))": lambda: FirstOf(first=search.DDBS(), second=BestOf(base=search.IRand())),
+    "FirstOf(IRand with few tries, Complete)": lambda: FirstOf(
+        first=search.IRand(share=0.01, tries=1), second=controls.Complete()
+    ),
 }
 
 
@@ -176,7 +184,7 @@ def test_a_task_can_be_given_and_graphs_whose_nodes_mean_something_are_not_renum
 @pytest.mark.parametrize(
     ("oracle", "sentence"),
     [
-        (ASDOracle(), r"small graphs of the check \(The ASD oracle knows 116 .*check_explainer\(explainer, task\)"),
+        (ASDOracle(), r"small graphs of the check \(The oracle 'asd' knows 116 .*check_explainer\(explainer, task\)"),
         (FirstFeatures(), "no features"),
         (
             Problem(
@@ -440,9 +448,10 @@ class HidesABrokenOracle(Newcomer):
 class TurnsABrokenOracleIntoSomethingElse(Newcomer):
     def ask(self, oracle: CountingOracle, graph: GraphBatch, owner: int) -> Tensor:
         try:
-            return super().ask(oracle, graph, owner)
+            oracle.relaxed_graphs(graph, graph.adjacency.float(), torch.tensor([owner]))
         except RSGGError as error:
             raise KeyError("answer") from error
+        return super().ask(oracle, graph, owner)
 
 
 @dataclass(kw_only=True)

@@ -18,12 +18,12 @@ from torch import Tensor, nn
 from rsgg.baselines.clear import CLEAR
 from rsgg.baselines.controls import Complete, Empty, RandomEdits, TwoSided
 from rsgg.baselines.search import DDBS, OBS, IRand
+from rsgg.compose import Minimised
 from rsgg.contract.explainer import EdgesModuloThree
 from rsgg.errors import BudgetExhausted, FitError, GraphError, OracleError, OracleTimeout, UsageError
 from rsgg.explainer import Candidate, Capabilities, Counterfactual, Explainer
 from rsgg.graph import Graph, GraphBatch
 from rsgg.metrics import evaluate
-from rsgg.minimise import Minimised
 from rsgg.oracles import CallableOracle, CountingOracle, Oracle, PyGOracle, TreeCyclesOracle
 from rsgg.rsgg_ce import RSGGCE
 from tests.graphs import gnp_graphs, tree, unicyclic

@@ -110,6 +110,25 @@ def test_validity_diversity_and_consensus_by_hand():
     assert consensus_edits([]) == []
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sets(st.integers(0, 8), min_size=1), max_size=5), st.sampled_from([0.0, 0.5, 0.9]))
+def test_how_far_candidates_agree_is_counted_pair_by_pair(sets: list[set[int]], share: float):
+    """Again with plain loops over two candidates, and over the pairs that any of them edits."""
+    apart, agreed, any_edits = [], 0, set().union(*sets)
+    for i in range(len(sets)):
+        for j in range(i):
+            shared = sum(pair in sets[j] for pair in sets[i])
+            apart.append(1 - shared / (len(sets[i]) + len(sets[j]) - shared))
+    for pair in any_edits:
+        agreed += sum(pair in one for one in sets) > share * len(sets)
+    if len(sets) < 2:
+        assert np.isnan(metrics.jaccard_distance(sets)) and np.isnan(metrics.consensus(sets, share))
+    else:
+        assert metrics.jaccard_distance(sets) == pytest.approx(sum(apart) / len(apart))
+        assert metrics.consensus(sets, share) == pytest.approx(agreed / len(any_edits))
+        assert (metrics.jaccard_distance(sets) == 0) == all(one == sets[0] for one in sets)
+
+
 def test_several_candidates_of_a_ledger():
     rows = [
         {"fold": 0, "instance": 0, "candidate": 0, "predicted": 0, "predicted_cf": 0, "n_nodes": 10, "edits": []},
@@ -127,6 +146,7 @@ def test_several_candidates_of_a_ledger():
     ]
     summary = metrics.several_candidates(pd.DataFrame(rows)).set_index("instance")
     assert summary.loc[0, ["k", "validity_at_k", "diversity", "distinct"]].tolist() == [3, 1.0, 1.0, 2]
+    assert summary.loc[0, ["validity_at_1", "jaccard_distance", "consensus"]].tolist() == [0.0, 0.5, 0.5]
     assert summary.loc[0, "consensus_edits"] == [12]
     assert summary.loc[1, ["k", "validity_at_k", "distinct"]].tolist() == [1, 0.0, 0]
 

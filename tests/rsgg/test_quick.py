@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from itertools import combinations
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -16,6 +18,7 @@ from rsgg.constraints import OnlyRemovals
 from rsgg.errors import UsageError
 from rsgg.explainer import one_thread_if_small
 from rsgg.oracles import CallableOracle
+from rsgg.quick import UntaughtSearch
 from tests.graphs import gnp_graphs, has_cycle
 
 LIMIT = 12  # edges of the largest graph of class 0
@@ -68,6 +71,19 @@ def test_small_graphs_are_explained_by_one_edit_where_one_is_enough() -> None:
         one_is_enough = any(has_one_triangle(edited(graph, [pair])) != has_one_triangle(graph) for pair in pairs)
         assert one_is_enough == (found == 1)
     assert edits.count(1) > searched.count(1) and max(edits) > 1
+
+
+def test_removals_and_additions_are_combined_where_neither_alone_is_enough() -> None:
+    """Class 1: an edge less than before, and a triangle."""
+
+    def triangle(graph: Any) -> int:
+        g = to_networkx(graph, to_undirected=True)
+        return int(g.number_of_edges() == 5 and sum(nx.triangles(g).values()) > 0)
+
+    result = rsgg.explain(triangle, nx.path_graph(7))
+    assert result.found and result.irreducible and len(result.removed) == len(result.added) + 1
+    alone = UntaughtSearch(mixtures=0).explain([nx.path_graph(7)], CallableOracle(triangle))[0]
+    assert not alone.found and result.calls > alone.calls
 
 
 def test_questions_about_single_edits_are_charged() -> None:
@@ -176,3 +192,24 @@ def test_small_graphs_are_computed_on_one_thread_and_the_number_is_put_back() ->
             assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
+
+
+class Sleepy(rsgg.TreeCyclesOracle):
+    """Takes its time with every batch, and for ever from some batch on."""
+
+    def __init__(self, batches: int) -> None:
+        self.batches = batches
+
+    def predict(self, graphs: rsgg.GraphBatch) -> torch.Tensor:
+        self.batches -= 1
+        time.sleep(0.05 if self.batches >= 0 else 30)
+        return super().predict(graphs)
+
+
+def test_a_slow_model_is_stopped_and_one_that_hangs_is_given_up() -> None:
+    start = time.monotonic()
+    slow = rsgg.explain(Sleepy(1000), nx.complete_graph(9), seconds=0.3)
+    assert time.monotonic() - start < 5 and (slow.found or slow.reason == "the time limit was used up")
+    assert slow.calls <= 40, "the clock was read"
+    hung = rsgg.explain(Sleepy(2), nx.complete_graph(9), patience=0.3)
+    assert time.monotonic() - start < 10 and not hung.found and "did not answer within 0.3 s" in hung.reason

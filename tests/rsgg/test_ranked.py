@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from pathlib import Path
 from typing import Any, cast
 
 import networkx as nx
@@ -11,7 +13,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rsgg.baselines.controls import _signed_order
+from rsgg.baselines.controls import TwoSidedMinimised, _signed_order
 from rsgg.constraints import (
     Among,
     Constraint,
@@ -29,9 +31,11 @@ from rsgg.explainer import Counterfactual
 from rsgg.graph import Graph, GraphBatch
 from rsgg.oracles import CountingOracle, TreeCyclesOracle
 from rsgg.oracles.oracle import Oracle
-from rsgg.rsgg_ce.ranked import RankedRSGGCE, interleaved, orders, random_orders, search
-from rsgg.rsgg_ce.search import ADD, NOTHING, REMOVE, UNKNOWN, Lengths
-from rsgg.rsgg_ce.taught import TaughtRSGGCE, _cross_entropy
+from rsgg.rsgg_ce.plausible import effects, trained_discriminator
+from rsgg.rsgg_ce.ranked import RankedRSGGCE, interleaved, lengths_by_class, orders, random_orders, search
+from rsgg.rsgg_ce.search import ADD, NOTHING, REMOVE, UNKNOWN, Found, Lengths, edited
+from rsgg.rsgg_ce.taught import TaughtRSGGCE, _cross_entropy, _shortest
+from rsgg.seeds import seed_for
 
 GRAPHS = TreeCycles(n_nodes=10, n_graphs=60, max_cycle_nodes=4).load().graphs
 TRAIN, TEST = GRAPHS[:40], GRAPHS[40:]
@@ -101,6 +105,72 @@ def test_the_scores_of_the_score_function_are_ranked_too() -> None:
         assert valid(explainer.explain(TEST, ORACLE, seed=0))
 
 
+def test_several_searches_teach_with_their_shortest_results() -> None:
+    several = [Found(np.array([1, 2])), Found(None), Found(np.array([3])), Found(np.array([4]))]
+    assert [one.edits.tolist() for one in _shortest(several) if one.edits is not None] == [[3], [4]]
+    assert _shortest([Found(None), Found(None)])[0].edits is None
+    once, thrice = CountingOracle(ORACLE), CountingOracle(ORACLE)
+    TaughtRSGGCE(steps=2, rounds=1).fit(TRAIN, once, seed=1)
+    explainer = TaughtRSGGCE(steps=2, rounds=1, searches=3).fit(TRAIN, thrice, seed=1)
+    assert 2.5 * once.calls < thrice.calls < 3.5 * once.calls
+    assert explainer.summary_ == {"graphs": 40, "taught": 40}
+
+
+def test_node_features_that_the_oracle_reads_are_read_by_the_generator() -> None:
+    """Structure says nothing here: the class is whether the two marked nodes are joined."""
+
+    class Joined(Oracle):
+        name = "joined"
+
+        def predict(self, graphs: GraphBatch) -> torch.Tensor:
+            assert graphs.features is not None
+            marked = graphs.features[..., 0]
+            return torch.einsum("bu,buv,bv->b", marked, graphs.adjacency.float(), marked).clamp(max=1).long()
+
+    def marked(i: int) -> Graph:
+        rng = np.random.default_rng(i)
+        adjacency = nx.to_numpy_array(nx.gnp_random_graph(8, 0.4, seed=i))
+        u, v = rng.choice(8, 2, replace=False)
+        adjacency[u, v] = adjacency[v, u] = i % 2
+        return Graph(adjacency, np.eye(8)[[u, v]].sum(0)[:, None])
+
+    graphs = GraphBatch.of([marked(i) for i in range(60)])
+    explainer = TaughtRSGGCE(certify=True, steps=100).fit(graphs[:45], Joined(), seed=0)
+    results = explainer.explain(graphs[45:], Joined(), seed=0)
+    assert all(one.found and len(one.edits) == 1 for one in results)
+    assert np.mean([one.calls for one in results]) < 3, "the one pair of 28 is ranked first"
+
+
+def test_plausibility_moves_edits_towards_what_the_discriminator_has_seen_and_is_saved(tmp_path: Path) -> None:
+    explainer = TaughtRSGGCE(steps=20, plausibility=0.5).fit(TRAIN, ORACLE, seed=1)
+    results = explainer.explain(TEST, ORACLE, seed=3)
+    assert valid(results)
+    again = TaughtRSGGCE.load(explainer.save(tmp_path / "plausible")).explain(TEST, ORACLE, seed=3)
+    assert [one.edits for one in again] == [one.edits for one in results]
+    assert explainer.explain(nx.star_graph(14), ORACLE)[0].found, "of larger degree than any training graph can have"
+    plain = TaughtRSGGCE(steps=20).fit(TRAIN, ORACLE, seed=1)
+    classes = ORACLE.predict(TEST)
+    apart = explainer.edit_scores(TEST, classes) - plain.edit_scores(TEST, classes)
+    for c, discriminator in explainer.discriminators_.items():
+        own, scores = TEST.select(classes == c), plain.edit_scores(TEST, classes)[classes == c]
+        assert torch.allclose(apart[classes == c], 0.5 * effects(discriminator, own, scores), atol=1e-4)
+
+
+def test_effects_are_what_an_edit_does_to_the_logit() -> None:
+    discriminator = trained_discriminator(TRAIN[:10], TEST[:4], [np.array([1])] * 4, 0, 0)
+    effect = effects(discriminator, TEST[:1], torch.zeros(1, 10, 10))[0]
+
+    def gain(u: int, v: int) -> float:
+        made = TEST.adjacency[:1].clone()
+        made[0, u, v] = made[0, v, u] = 1 - made[0, u, v]
+        with torch.no_grad():
+            return float(discriminator(made.float(), TEST.node_mask[:1]))
+
+    gains = np.array([gain(u, v) for u, v in itertools.combinations(range(10), 2)])
+    found = np.array([float(effect[u, v]) for u, v in itertools.combinations(range(10), 2)])
+    assert np.allclose(found, (gains - gains.mean()) / gains.std(), atol=1e-3) and torch.equal(effect, effect.T)
+
+
 def test_any_number_of_classes_and_of_sizes() -> None:
     class Components(Oracle):
         """Class: number of connected components, up to three."""
@@ -137,11 +207,90 @@ def test_pairs_come_by_falling_score_and_equal_ones_in_random_order() -> None:
     assert len(shuffled) > 5
 
 
-def test_both_sides_are_interleaved_from_the_side_that_helped_more() -> None:
-    one, other = np.array([1, 2, 3]), np.array([7])
-    assert interleaved(one, other, REMOVE).tolist() == [1, 7, 2, 3]
-    assert interleaved(one, other, ADD).tolist() == [7, 1, 2, 3]
+def test_random_orders_are_interleaved_one_by_one() -> None:
+    assert interleaved(np.array([1, 2, 3]), np.array([7])).tolist() == [1, 7, 2, 3]
     assert Lengths(np.array([1]), np.array([2, 2])).sides == (ADD, REMOVE)
+
+
+def test_both_sides_are_merged_by_how_likely_an_edit_is_needed() -> None:
+    """Share of the side by softmax, times how many edits of the side training graphs needed."""
+    graphs = GraphBatch.of([nx.path_graph(4)])
+    scores = torch.zeros(1, 4, 4)
+    scores[0, 0, 1], scores[0, 0, 3] = np.log(8), np.log(6)  # shares: removals .8 .1 .1, additions .75 .125 .125
+    nothing = [np.empty(0, dtype=np.int64)]
+
+    def merged(lengths: Lengths) -> list[int]:
+        return orders(graphs, scores, graphs.pair_mask, [lengths], nothing, ("x",))[0].mixed.tolist()
+
+    assert merged(UNKNOWN)[:2] == [0 * 4 + 1, 0 * 4 + 3] and set(merged(UNKNOWN)[2:4]) == {0 * 4 + 2, 1 * 4 + 3}
+    both = np.array([[1, 9]] * 9)
+    assert Lengths(both=both).mean == (1.0, 8.2)
+    assert merged(Lengths(both=both))[0] == 0 * 4 + 3 and set(merged(Lengths(both=both))[-2:]) == {1 * 4 + 2, 2 * 4 + 3}
+
+
+def test_lengths_are_counted_by_side_or_as_pairs() -> None:
+    graphs, n = GraphBatch.of([nx.path_graph(4)] * 4), 4
+    edits = [np.array([0 * n + 1]), np.array([0 * n + 2, 0 * n + 3]), np.array([0 * n + 1, 1 * n + 2, 1 * n + 3]), None]
+    first, second = lengths_by_class(graphs, torch.tensor([0, 0, 1, 1]), [Found(one) for one in edits], 2)
+    assert (first.removals.tolist(), first.additions.tolist(), len(first.both)) == ([1], [2], 0)
+    assert second.both.tolist() == [[2, 1]] and not len(second.removals) and second.corners == [(2, 1)]
+
+
+# -- Where neither side alone is enough --------------------------------------------------------------------------------
+
+
+class Hashed(Oracle):
+    """Any function of the edges: class 1 for a random tenth of all graphs, and for no other reason."""
+
+    name = "hashed"
+
+    def __init__(self, key: int, rare: int) -> None:
+        self.key, self.rare = key, rare
+
+    def predict(self, graphs: GraphBatch) -> torch.Tensor:
+        marks = [seed_for(self.key, a.tobytes()) % self.rare == 0 for a in graphs.adjacency.numpy()]
+        return torch.tensor(marks, dtype=torch.long)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from([5, 20, 80]))
+def test_whatever_the_search_without_learning_finds_is_found(key: int, rare: int) -> None:
+    """For oracles without any rule, so that scores mean nothing: the fallback is the same search."""
+    graphs = GraphBatch.of([nx.gnp_random_graph(5 + i % 3, 0.4, seed=key + i) for i in range(8)])
+    oracle = Hashed(key, rare)
+    without = TwoSidedMinimised().explain(graphs, oracle, seed=key)
+    scores = torch.from_numpy(np.random.default_rng(key).random((8, graphs.n_nodes, graphs.n_nodes)))
+    classes = oracle.predict(graphs)
+    found = search(graphs, classes, CountingOracle(oracle), scores, [UNKNOWN] * 8, seed=key, mixtures=30)
+    assert all(one.edits is not None for one, other in zip(found, without, strict=True) if other.found)
+    made = edited(graphs, torch.arange(8), [NOTHING if one.edits is None else one.edits for one in found])
+    flipped = oracle.predict(graphs.candidates(made, torch.arange(8))) != classes
+    assert flipped.tolist() == [one.edits is not None for one in found]
+
+
+class Swapped(Oracle):
+    """Class 1 where the number of edges is as it was and the edge 0-1 is gone: a removal and an addition together."""
+
+    name = "swapped"
+
+    def predict(self, graphs: GraphBatch) -> torch.Tensor:
+        return ((graphs.n_edges == graphs.sizes - 1) & (graphs.adjacency[:, 0, 1] == 0)).long()
+
+
+def test_mixed_edits_are_found_and_teach_where_neither_side_alone_is_enough() -> None:
+    graphs = GraphBatch.of([nx.path_graph(6 + i % 3) for i in range(8)], named_by_position=True)
+    classes, oracle = torch.zeros(8, dtype=torch.long), Swapped()
+    without = TwoSidedMinimised().explain(graphs, oracle)
+    assert not any(one.found for one in without)
+    found = search(graphs, classes, CountingOracle(oracle), None, [UNKNOWN] * 8, seed=0, certify=True, mixtures=2000)
+    assert all(one.irreducible for one in found)
+    lengths = lengths_by_class(graphs, classes, found, 1)
+    scores = torch.zeros(8, graphs.n_nodes, graphs.n_nodes)
+    scores[:, 0, 1] = 9.0
+    counted = CountingOracle(oracle)
+    again = search(graphs, classes, counted, scores, [Lengths(both=np.array([[1, 1]]))] * 8, seed=0, certify=True)
+    assert counted.calls == 8 * 3, "the corner that is expected, and each of its edits alone"
+    assert all(one.edits is not None and len(one.edits) == 2 for one in again) and len(lengths[0].both) == 8
 
 
 def test_the_loss_is_the_mean_log_share_of_the_needed_pairs() -> None:

@@ -17,9 +17,9 @@ import torch
 
 from rsgg.baselines.controls import Empty
 from rsgg.baselines.search import DCE, DDBS
+from rsgg.compose import Minimised
 from rsgg.errors import DataError, NotFittedError, UsageError
 from rsgg.explainer import Explainer
-from rsgg.minimise import Minimised
 from rsgg.oracles import TreeCyclesOracle
 from rsgg.rsgg_ce import RSGGCE
 from rsgg.rsgg_ce.partial_order import Within

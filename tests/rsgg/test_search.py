@@ -130,6 +130,43 @@ def test_without_a_flip_on_one_side_both_are_interleaved_and_then_random_orders_
     assert found.edits is not None and set(found.edits.tolist()) == {4, 5}
 
 
+def test_a_certificate_of_many_edits_costs_little_more_than_a_question_for_each_needed_one() -> None:
+    """Of 200 edits ten are needed; showing all of them again after every drop would take thousands of questions."""
+    needs = frozenset(range(5, 200, 20))
+    found, _ = found_by(orders(200, 0), lambda edits: needs <= edits, certify=True)
+    assert found.edits is not None and set(found.edits.tolist()) == needs and found.irreducible
+    assert found.certificate_calls <= 10 * (2 * 5 + 2), "doubling blocks to and from each, and once more at the end"
+
+
+def test_prefixes_of_both_sides_are_combined_smallest_first() -> None:
+    corners = [frozenset(one.tolist()) for one in orders(3, 2).corners()]
+    assert corners == [
+        frozenset((*range(r), *range(100, 100 + a))) for r, a in ((1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2))
+    ]
+    assert list(orders(3, 0).corners()) == []
+
+
+def test_the_combinations_that_training_graphs_needed_are_tried_first() -> None:
+    lengths = Lengths(np.array([9]), both=np.array([[2, 1], [3, 1], [2, 1]]))
+    found, asked = found_by(orders(20, 20), lambda edits: {0, 1, 100} <= edits, lengths=lengths)
+    assert asked[0] == {0, 1, 100} and found.edits is not None and len(found.edits) == 3
+
+
+@given(st.integers(0, 2**16))
+def test_mixtures_find_what_orders_do_not_and_are_shrunk(key: int) -> None:
+    """Only sets of two removals and one addition, or more of both, flip; and not all of them."""
+
+    def flips(edits: frozenset[int]) -> bool:
+        removed = sum(edit < 100 for edit in edits)
+        return (removed, len(edits) - removed) in ((2, 1), (2, 2)) and hash((key, *sorted(edits))) % 4 > 0
+
+    found = Found()
+    asked = run(ranked(None, [], UNKNOWN, found, certify=True, mixtures=orders(4, 4).corners()), flips)
+    assert found.edits is None or (flips(frozenset(found.edits.tolist())) and found.irreducible)
+    assert (found.edits is not None) == any(flips(frozenset(one.tolist())) for one in orders(4, 4).corners())
+    assert all(len(edits) > 0 for edits in asked)
+
+
 @given(st.frozensets(st.integers(0, 29), min_size=1, max_size=5))
 def test_halving_finds_what_is_needed_in_few_questions(needs: frozenset[int]) -> None:
     found = Found()

@@ -6,6 +6,7 @@ import json
 import pickle
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -102,3 +103,25 @@ def test_an_oracle_is_prepared_with_the_data_and_an_unknown_optimum_is_none() ->
 def test_tasks_that_make_no_sense_are_refused(make: Callable[[], object], sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         make()
+
+
+def test_a_task_draws_some_graphs_of_each_fold_by_name() -> None:
+    task = Task("drawn", TreeCycles(n_graphs=40), TreeCyclesOracle(), max_train=10, max_test=3)
+    problem, whole = task.load(), TreeCycles(n_graphs=40).load()
+    for fold, again, all_of_it in zip(problem.folds(4), task.load().folds(4), whole.folds(4), strict=True):
+        assert torch.equal(fold.train, again.train) and torch.equal(fold.test, again.test)
+        assert (len(fold.train), len(fold.test)) == (10, 3)
+        assert torch.equal(fold.outside, all_of_it.train) and torch.isin(fold.test, all_of_it.test).all()
+        assert torch.equal(fold.train.sort().values, fold.train) and len(fold.rest) == 20
+    assert len({tuple(fold.test.tolist()) for fold in problem.folds(4)}) == 4
+    plain = TASK.load().folds(3)[0]
+    assert torch.equal(plain.outside, plain.train) and len(plain.rest) == 0
+    assert task.parameters()["max_train"] == 10 and "budget" not in task.parameters()
+    assert problem.in_fold(plain) is problem, "a rule needs no training"
+
+
+@pytest.mark.parametrize("limit", ["max_train", "max_test", "budget"])
+@pytest.mark.parametrize("value", [0, -1, 2.5, True])
+def test_limits_are_whole_numbers(limit: str, value: Any) -> None:
+    with pytest.raises(UsageError, match=limit):
+        replace(TASK, **{limit: value})

@@ -1,0 +1,51 @@
+"""Adam on one vector against `torch.optim.Adam`, tensor by tensor: the same to the last bit."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+from torch import nn
+
+from rsgg.rsgg_ce.adam import Adam, as_one_vector
+
+
+def network() -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(6, 5), nn.Tanh(), nn.Linear(5, 33), nn.Tanh(), nn.Linear(33, 1))
+
+
+def test_steps_are_those_of_torch_to_the_last_bit() -> None:
+    ours, theirs = network(), network()
+    adam, reference = Adam(ours, 0.01), torch.optim.Adam(theirs.parameters(), lr=0.01)
+    for step in range(40):
+        x = torch.randn(8, 6) * 10.0 ** (step % 7 - 4)
+        adam.lr = reference.param_groups[0]["lr"] = 0.01 / (1 + step)
+        for optimiser, net in ((adam, ours), (reference, theirs)):
+            optimiser.zero_grad()
+            net(x).pow(2).mean().backward()
+            optimiser.step()
+        assert all(torch.equal(a, b) for a, b in zip(ours.parameters(), theirs.parameters(), strict=True))
+
+
+def test_a_parameter_without_gradient_stays_what_it_is() -> None:
+    net = network()
+    adam, fixed = Adam(net, 0.01), next(net.parameters())
+    fixed.requires_grad_(False)
+    before = copy.deepcopy(net)
+    for _ in range(3):
+        adam.zero_grad()
+        net(torch.ones(1, 6)).sum().backward()
+        adam.step()
+    same = [torch.equal(a, b) for a, b in zip(net.parameters(), before.parameters(), strict=True)]
+    assert same == [True] + [False] * 5
+
+
+def test_parameters_are_parts_of_the_vector_and_begin_where_tensors_may() -> None:
+    net = network()
+    before = [parameter.clone() for parameter in net.parameters()]
+    vector = as_one_vector(net)
+    assert all(torch.equal(a, b) for a, b in zip(net.parameters(), before, strict=True))
+    assert all(parameter.data_ptr() % 64 == vector.data_ptr() % 64 for parameter in net.parameters())
+    vector.zero_()
+    assert not any(parameter.any() for parameter in net.parameters())
