@@ -140,7 +140,5 @@ def _initial_logits(edges: EdgeBatch, seeds: np.ndarray) -> Tensor:
 
 def _affordable(epochs: int, oracle: CountingOracle, owner: Tensor) -> int:
     """With a budget, only as many steps as leave every owner one call to check its result."""
-    if oracle.budget is None:
-        return epochs
-    left = min(oracle.budget - oracle.calls_of(i) for i in owner.tolist())
-    return max(0, min(epochs, (left - 1) // CALLS_PER_STEP))
+    left = min(oracle.left(i) for i in owner.tolist())
+    return int(max(0, min(epochs, (left - 1) // CALLS_PER_STEP)))

@@ -4,6 +4,7 @@ A row of Table 1 means little without them: the empty graph alone explains one o
 by `rsgg.minimise` reach the optimum or all but reach it. Each control is a class of a few lines:
 
     Empty, Complete, Identity                constant answers; the first two never ask whether they are right
+    RemoveEgo, KeepEgo                       for node classification: without the edges around v, with these alone
     RandomEdits, TwoSided                    random edits until the class changes, one by one or in doubling steps
     RandomEditsMinimised, TwoSidedMinimised  the same, made minimal
     Optimum                                  the exact optimum; it knows the rule inside the oracle
@@ -18,9 +19,11 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from rsgg.compose import Minimised, part_field
+from rsgg.data.nodes import target_nodes
 from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer
 from rsgg.graph import GraphBatch
-from rsgg.minimise import Minimised, base_field, random_order
+from rsgg.minimise import random_order
 from rsgg.oracles.oracle import CountingOracle
 
 BLOCK_CELLS = 1 << 23  # adjacency cells in one block of speculative questions: bounds the memory
@@ -70,6 +73,45 @@ class Identity(Explainer):
         return only_candidate(self, map(Candidate, graphs.adjacency), k)
 
 
+@dataclass(kw_only=True)
+class RemoveEgo(Explainer):
+    """For ego networks of a node v (`rsgg.data.nodes`): remove the edges among v and its neighbours, and ask nothing.
+
+    A control of CF-GNNExplainer. Graphs without features, which mark no node v, are failures.
+    """
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        adds=False, removes=True, deterministic=True, may_return_invalid=True
+    )
+
+    def _explain(
+        self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
+    ) -> list[Candidate]:
+        if graphs.features is None:
+            return [Candidate(None, "the graphs mark no node that is to be explained")] * (len(graphs) * k)
+        around = _around(graphs.adjacency, target_nodes(graphs.features))
+        return only_candidate(self, map(Candidate, self._edited(graphs.adjacency, around)), k)
+
+    def _edited(self, adjacency: Tensor, around: Tensor) -> Tensor:
+        return adjacency * ~around
+
+
+@dataclass(kw_only=True)
+class KeepEgo(RemoveEgo):
+    """Its opposite: remove all edges but those among v and its neighbours."""
+
+    def _edited(self, adjacency: Tensor, around: Tensor) -> Tensor:
+        return adjacency * around
+
+
+def _around(adjacency: Tensor, v: Tensor) -> Tensor:
+    """The pairs among v and its neighbours, bool [B, N, N]."""
+    rows = torch.arange(len(v))
+    near = adjacency[rows, v] > 0
+    near[rows, v] = True
+    return near[:, :, None] & near[:, None, :]
+
+
 def only_candidate(explainer: Explainer, candidates: Iterable[Candidate], k: int) -> list[Candidate]:
     """One answer per graph, and k - 1 times the reason why there is no other."""
     no_other = Candidate(None, f"{type(explainer).__name__} has only one candidate")
@@ -85,7 +127,7 @@ class RandomEdits(Explainer):
     class, start again from the input and add missing edges one by one in random order, asking after each.
     """
 
-    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, targets=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, targets=True, constraints=True)
 
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
@@ -103,7 +145,7 @@ class TwoSided(Explainer):
     the input, or as many missing ones added to it, asking about the two in turn; the first flip wins.
     """
 
-    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, targets=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, targets=True, constraints=True)
 
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
@@ -181,14 +223,14 @@ def _edited(adjacency: Tensor, rank: Tensor, question: Tensor) -> Tensor:
 class RandomEditsMinimised(Minimised):
     """`RandomEdits`, made minimal."""
 
-    base: Explainer = base_field(RandomEdits, "random edits")
+    base: Explainer = part_field(RandomEdits, "random edits")
 
 
 @dataclass(kw_only=True)
 class TwoSidedMinimised(Minimised):
     """`TwoSided`, made minimal: the optimum on Tree-Cycles and all but the optimum on ASD, with nothing learnt."""
 
-    base: Explainer = base_field(TwoSided, "the two-sided order")
+    base: Explainer = part_field(TwoSided, "the two-sided order")
 
 
 # -- Knowing the oracle ----------------------------------------------------------------------------------

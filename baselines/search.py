@@ -73,7 +73,7 @@ class OBS(Explainer):
     questions: int = hyper(2000, "L", at_least=1, doc="the most questions that each phase may ask")
     removals: float = hyper(0.5, "p₀", at_least=0, at_most=1, doc="the probability that a forward edit removes an edge")
 
-    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, targets=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, targets=True, constraints=True)
 
     def _weights(self, adjacency: np.ndarray, classes: Tensor) -> np.ndarray:
         """How readily each pair is flipped, float [R, N, N], in graphs that are to leave (or have left) `classes`."""
@@ -175,7 +175,7 @@ class DDBS(OBS):
     )
 
     capabilities: ClassVar[Capabilities] = Capabilities(
-        adds=True, removes=True, learns=True, permutation_invariant=False, targets=True
+        adds=True, removes=True, learns=True, permutation_invariant=False, targets=True, constraints=True
     )
 
     def _fit(self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, seed: int) -> None:
@@ -269,7 +269,7 @@ class IRand(Explainer):
     share: float = hyper(0.1, "p", at_least=0, doc="the largest number of draws, as a share of all pairs")
     tries: int = hyper(3, "t", at_least=1, doc="tries with each number of draws")
 
-    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, targets=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, targets=True, constraints=True)
 
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int

@@ -19,14 +19,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rsgg.compose import BestOf, FirstOf, Minimised
     from rsgg.contract import ContractViolation, check_explainer, check_oracle, check_task
-    from rsgg.data import ASD, Dataset, TreeCycles
+    from rsgg.data import ASD, TU, Dataset, Molecules, Motifs, TreeCycles
     from rsgg.errors import RSGGError
     from rsgg.explainer import Candidate, Capabilities, Choice, Counterfactual, Explainer, Interval, hyper
     from rsgg.graph import Graph, GraphBatch
     from rsgg.metrics import evaluate
-    from rsgg.minimise import Minimised
-    from rsgg.oracles import ASDOracle, CallableOracle, CountingOracle, Oracle, PyGOracle, TreeCyclesOracle
+    from rsgg.oracles import (
+        ASDOracle,
+        CallableOracle,
+        CountingOracle,
+        FrozenGCN,
+        Oracle,
+        PyGOracle,
+        TrainedGNN,
+        TreeCyclesOracle,
+    )
     from rsgg.quick import UntaughtSearch, explain
     from rsgg.rsgg_ce import RSGGCE, LiteralRSGGCE, RankedRSGGCE, ReleasedRSGGCE, TaughtRSGGCE
     from rsgg.rsgg_ce.partial_order import ExistingThenMissing, Group, PartialOrder, Within
@@ -37,7 +46,9 @@ __version__ = "1.1.0"
 __all__ = [
     "ASD",
     "RSGGCE",
+    "TU",
     "ASDOracle",
+    "BestOf",
     "CallableOracle",
     "Candidate",
     "Capabilities",
@@ -48,12 +59,16 @@ __all__ = [
     "Dataset",
     "ExistingThenMissing",
     "Explainer",
+    "FirstOf",
+    "FrozenGCN",
     "Graph",
     "GraphBatch",
     "Group",
     "Interval",
     "LiteralRSGGCE",
     "Minimised",
+    "Molecules",
+    "Motifs",
     "Oracle",
     "PartialOrder",
     "Problem",
@@ -63,6 +78,7 @@ __all__ = [
     "ReleasedRSGGCE",
     "Task",
     "TaughtRSGGCE",
+    "TrainedGNN",
     "TreeCycles",
     "TreeCyclesOracle",
     "UntaughtSearch",
@@ -76,14 +92,23 @@ __all__ = [
 ]
 
 _MODULES = {
+    "rsgg.compose": ("BestOf", "FirstOf", "Minimised"),
     "rsgg.contract": ("ContractViolation", "check_explainer", "check_oracle", "check_task"),
-    "rsgg.data": ("ASD", "Dataset", "TreeCycles"),
+    "rsgg.data": ("ASD", "TU", "Dataset", "Molecules", "Motifs", "TreeCycles"),
     "rsgg.errors": ("RSGGError",),
     "rsgg.explainer": ("Candidate", "Capabilities", "Choice", "Counterfactual", "Explainer", "Interval", "hyper"),
     "rsgg.graph": ("Graph", "GraphBatch"),
     "rsgg.metrics": ("evaluate",),
-    "rsgg.minimise": ("Minimised",),
-    "rsgg.oracles": ("ASDOracle", "CallableOracle", "CountingOracle", "Oracle", "PyGOracle", "TreeCyclesOracle"),
+    "rsgg.oracles": (
+        "ASDOracle",
+        "CallableOracle",
+        "CountingOracle",
+        "FrozenGCN",
+        "Oracle",
+        "PyGOracle",
+        "TrainedGNN",
+        "TreeCyclesOracle",
+    ),
     "rsgg.quick": ("UntaughtSearch", "explain"),
     "rsgg.rsgg_ce": ("RSGGCE", "LiteralRSGGCE", "RankedRSGGCE", "ReleasedRSGGCE", "TaughtRSGGCE"),
     "rsgg.rsgg_ce.partial_order": ("ExistingThenMissing", "Group", "PartialOrder", "Within"),

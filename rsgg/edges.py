@@ -22,6 +22,14 @@ from rsgg.errors import GraphError
 from rsgg.graph import GraphBatch
 
 
+def positions(table: Tensor) -> tuple[Tensor, ...]:
+    """Where a table is not zero, one index per dimension; in main memory NumPy is many times faster than `nonzero`."""
+    if not table.is_cpu:
+        return table.nonzero(as_tuple=True)
+    flat = np.flatnonzero(table.numpy() != 0)
+    return tuple(map(torch.from_numpy, np.unravel_index(flat, tuple(table.shape))))
+
+
 @dataclass(frozen=True, eq=False)
 class EdgeBatch:
     """B simple graphs of at most N nodes: edge i joins nodes u[i] and v[i] of graph[i], each edge listed once.
@@ -54,7 +62,9 @@ class EdgeBatch:
 
     @classmethod
     def of(cls, graphs: GraphBatch) -> EdgeBatch:
-        graph, u, v = graphs.edge_mask.nonzero(as_tuple=True)
+        graph, u, v = positions(graphs.adjacency)
+        above = u < v
+        graph, u, v = graph[above], u[above], v[above]
         edge_features = None if graphs.edge_features is None else graphs.edge_features[graph, u, v]
         return cls(graphs.n_nodes, graphs.sizes, graph, u, v, graphs.features, edge_features)
 
@@ -153,8 +163,8 @@ class EdgeBatch:
     def __matmul__(self, h: Tensor) -> Tensor:
         """A h for every graph, [B, N, d]: the sum over each node's neighbours."""
         neighbours, starts = self._neighbours
-        summed: Tensor = _NeighbourSum.apply(h.flatten(0, 1), neighbours, starts[:-1])
-        return summed.reshape(h.shape)
+        summed: Tensor = NeighbourSum.apply(h, neighbours, starts[:-1])
+        return summed
 
     def degree(self) -> Tensor:
         """[B, N, 1]."""
@@ -186,7 +196,7 @@ def _strings(u: np.ndarray, v: np.ndarray, knot: np.ndarray) -> np.ndarray:
     return connected_components(joined.tocsr(), directed=False)[1][:n]
 
 
-class _NeighbourSum(torch.autograd.Function):
+class NeighbourSum(torch.autograd.Function):
     """Σ_w A_vw h_w. A is symmetric, so the gradient takes the same way back.
 
     An embedding bag is a sum of rows that a list names: several times faster than gathering and adding them up.
@@ -195,9 +205,14 @@ class _NeighbourSum(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, h: Tensor, neighbours: Tensor, starts: Tensor) -> Tensor:
         ctx.save_for_backward(neighbours, starts)
-        return embedding_bag(neighbours, h.contiguous(), starts, mode="sum")
+        return _summed(h, neighbours, starts)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
-        neighbours, starts = ctx.saved_tensors
-        return embedding_bag(neighbours, gradients[0].contiguous(), starts, mode="sum"), None, None
+        return _summed(gradients[0], *ctx.saved_tensors), None, None
+
+
+def _summed(h: Tensor, neighbours: Tensor, starts: Tensor) -> Tensor:
+    rows = embedding_bag(neighbours, h.flatten(0, 1).contiguous(), starts, mode="sum")
+    whole: Tensor = torch.ops.aten._unsafe_view(rows, h.shape)  # may be changed in place, unlike a view
+    return whole

@@ -25,6 +25,7 @@ import torch
 from torch import Tensor
 
 from rsgg import drawing
+from rsgg.constraints import Constraint, Feasible, constraints_advice
 from rsgg.errors import (
     DataError,
     FitError,
@@ -37,6 +38,7 @@ from rsgg.errors import (
 )
 from rsgg.graph import Graph, GraphBatch
 from rsgg.oracles.oracle import CountingOracle, Oracle
+from rsgg.progress import listening, printed
 from rsgg.saving import read_archive, write_archive
 
 if TYPE_CHECKING:
@@ -193,8 +195,10 @@ class Capabilities:
     may_return_invalid: bool = False  # returns graphs that it did not ask the oracle about, or that are not simple
     reads_labels: bool = False  # takes the classes of training graphs from the labels: they are no oracle calls
     # In `explain` it learns about classes only from `CountingOracle.predict` and `first_flip`, with owners, and takes
-    # any class but the input's: then `CountingOracle.towards` leads it to a wanted class, without its knowing.
+    # any class but the input's: then `CountingOracle.explaining` leads it to a wanted class, without its knowing.
     targets: bool = False
+    # Its results keep `constraints`: as for `targets`, a graph that is not allowed is answered as no change of class.
+    constraints: bool = False
 
 
 BUDGET_USED_UP = "the oracle budget was used up"  # the reason that methods give for an owner that is exhausted
@@ -307,6 +311,12 @@ class Counterfactual:
         return self.graph
 
 
+def constraints_field() -> Any:
+    """Declare the rules that results keep. They are what is asked for, no hyper-parameter of a method."""
+    doc = "rules that every result keeps (rsgg.constraints)"
+    return field(default=(), metadata={"limits": Limits(check=constraints_advice), "doc": doc})
+
+
 # -- Explainers ------------------------------------------------------------------------------------------
 
 
@@ -317,6 +327,8 @@ class Explainer(ABC):
     Constructors store the hyper-parameters and check that they are allowed; attributes that `fit` learns end in an
     underscore.
     """
+
+    constraints: tuple[Constraint, ...] = constraints_field()
 
     capabilities: ClassVar[Capabilities]
     encoding: ClassVar[str | None] = None  # node encodings it reads; a runner attaches them before it takes the time
@@ -348,13 +360,14 @@ class Explainer(ABC):
 
     # -- what a user calls -----------------------------------------------------------------------------
 
-    def fit(self, graphs: GraphBatch | Iterable[Any], oracle: Oracle, *, seed: int = 0) -> Self:
+    def fit(self, graphs: GraphBatch | Iterable[Any], oracle: Oracle, *, seed: int = 0, verbose: bool = False) -> Self:
         """Learn from training graphs and return the explainer itself.
 
         Args:
             graphs: `rsgg.Graph`, NetworkX graphs or PyG `Data`.
             oracle: the classifier to be explained; the classes of the training graphs are its answers.
             seed: decides all random draws.
+            verbose: print how far a long fit is.
         """
         self.check_values()
         _require_whole_number("seed", seed)
@@ -371,8 +384,12 @@ class Explainer(ABC):
                 )
         else:
             classes = torch.zeros(len(batch), dtype=torch.long)
-        with one_thread_if_small(batch):
-            self._fit(batch, classes, counted, seed)
+        counted.constraints = self.all_constraints()
+        try:
+            with one_thread_if_small(batch), listening(printed if verbose else None):
+                self._fit(batch, classes, counted, seed)
+        finally:
+            counted.constraints = ()
         self._mark_fitted((counted.n_classes, _width(batch)) if self.capabilities.learns else None)
         return self
 
@@ -400,6 +417,7 @@ class Explainer(ABC):
         """
         _require_whole_number("k", k, at_least=1)
         _require_whole_number("seed", seed)
+        self._require_constraints()
         if self.capabilities.learns and not self.fitted_:
             raise NotFittedError(f"{type(self).__name__} has to be fitted before it can explain: call fit first.")
         batch, counted = GraphBatch.of(graphs), _counting(oracle)
@@ -433,21 +451,30 @@ class Explainer(ABC):
         try:
             classes = _known_classes(counted.predict(batch, torch.arange(len(batch)) * k), counted)
             self._require_same_classes(counted)
-            if target is None:
-                return classes, self._explain(batch, classes, counted, k, seed)
-            if target >= counted.n_classes:
+            if target is not None and target >= counted.n_classes:
                 raise UsageError(
                     f"target = {target} makes no sense: the oracle {counted.name!r} has {counted.n_classes} classes, "
                     "numbered from 0."
                 )
-            with counted.towards(target, classes, k):
+            constraints = self.all_constraints()
+            feasible = Feasible(batch, constraints) if constraints else None
+            with counted.explaining(classes, k, target, feasible):
                 candidates = self._explain(batch, classes, counted, k, seed)
+            if feasible is not None:
+                candidates = [self._kept(one, owner // k, feasible) for owner, one in enumerate(candidates)]
+            if target is None:
+                return classes, candidates
             there = (classes == target).repeat_interleave(k).tolist()
             already = Candidate(None, f"the graph is of class {target} already")
             return classes, [already if is_there else one for one, is_there in zip(candidates, there, strict=True)]
         except OracleTimeout as error:
             reason = str(error)
             return classes, [Candidate(None, f"{reason[0].lower()}{reason[1:]}")] * count
+
+    def _kept(self, candidate: Candidate, instance: int, feasible: Feasible) -> Candidate:
+        """The candidate, or a failure where it breaks a constraint: a method that declares more than it does."""
+        broken = "" if candidate.adjacency is None else feasible.broken(candidate.adjacency, instance)
+        return Candidate(None, f"what {type(self).__name__} returned breaks {broken}") if broken else candidate
 
     def _with_classes(
         self,
@@ -504,6 +531,18 @@ class Explainer(ABC):
                 f"{oracle.name!r} has {oracle.n_classes}; fit it with this oracle."
             )
 
+    def all_constraints(self) -> tuple[Constraint, ...]:
+        """The rules that results keep, those of explainers inside this one included."""
+        return self.constraints
+
+    def _require_constraints(self) -> None:
+        if self.all_constraints() and not self.capabilities.constraints:
+            name = type(self).__name__
+            raise UsageError(
+                f"{name} cannot keep constraints; mend its results, as in Minimised(base={name}(), constraints=...), "
+                "or use a method whose capabilities declare `constraints`."
+            )
+
     def _require_target(self, target: int | None) -> None:
         if target is None:
             return
@@ -528,10 +567,12 @@ class Explainer(ABC):
             advice = _advice(value, declared)
             if advice:
                 raise UsageError(f"{type(self).__name__} cannot use {declared.name} = {reprlib.repr(value)}; {advice}.")
+        self._require_constraints()
 
     def hyperparameters(self) -> dict[str, Any]:
         """Names and values of the hyper-parameters: what a result depends on besides data, oracle and seed."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if "symbol" in f.metadata}
+        declared = {f.name: getattr(self, f.name) for f in fields(self) if "symbol" in f.metadata}
+        return declared | ({"constraints": self.constraints} if self.constraints else {})
 
     @classmethod
     def search_space(cls, *, beyond: bool = True) -> dict[str, Choice | Interval]:
@@ -553,29 +594,39 @@ class Explainer(ABC):
 
         `.npz` is appended to the path unless it ends in it. The file has a checksum and holds no pickle.
         """
+        return write_archive(path, *self._archive())
+
+    def _archive(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """What `save` writes: a header of JSON values, and arrays by name."""
         if self.capabilities.learns and not self.fitted_:
             raise NotFittedError(f"{type(self).__name__} has to be fitted before it can be saved: call fit first.")
         header: dict[str, Any] = {
             "explainer": type(self).__name__,
-            "hyperparameters": {name: _as_json(value) for name, value in self.hyperparameters().items()},
+            "hyperparameters": as_json(self.hyperparameters()),
         }
         if self.fitted_on_ is not None:
             header["fitted_on"] = list(self.fitted_on_)
-        arrays = {name: tensor.detach().cpu().numpy() for name, tensor in self._state().items()}
-        return write_archive(path, header, arrays)
+        return header, {name: tensor.detach().cpu().numpy() for name, tensor in self._state().items()}
 
     @classmethod
     def load(cls, path: str | Path, **objects: Any) -> Self:
         """Read what `save` wrote; `path` is what `save` was given or what it returned.
 
-        Called on the class that was saved. Hyper-parameters that are objects, such as a partial order of one's own,
-        are not in the file: where they are not the default they have to be given again, as `order=MyOrder()`.
+        Called on the class that was saved. Hyper-parameters that are objects, such as constraints or a partial order of
+        one's own, are not in the file: where they are not the default they have to be given again, as
+        `order=MyOrder()`.
         """
-        header, arrays = read_archive(path)
+        return cls._from_archive(*read_archive(path), objects, path)
+
+    @classmethod
+    def _from_archive(
+        cls, header: dict[str, Any], arrays: dict[str, np.ndarray], objects: dict[str, Any], path: str | Path
+    ) -> Self:
+        """The explainer that `_archive` described."""
         saved_as = header.get("explainer")
         if saved_as != cls.__name__:
             raise UsageError(f"{path} holds a fitted {saved_as}, not a {cls.__name__}; load it with that class.")
-        explainer = cls(**{**_saved_values(cls, header, objects, path), **objects})
+        explainer = cls(**{**saved_values(cls, header, objects, path), **objects})
         try:
             explainer._restore({name: torch.from_numpy(array) for name, array in arrays.items()})
         except Exception as error:  # whatever a network says about weights that it cannot take
@@ -655,18 +706,28 @@ def _width(graphs: GraphBatch) -> int:
 
 
 def _with_true_reason(candidate: Candidate, owner: int, counted: CountingOracle) -> Candidate:
-    """Methods only know that an owner is exhausted; whether by its budget or by the time is the counter's to say."""
-    within_budget = counted.budget is None or counted.calls_of(owner) < counted.budget
-    if candidate.adjacency is None and candidate.reason == BUDGET_USED_UP and within_budget:
-        return Candidate(None, TIME_USED_UP)
-    return candidate
+    """Methods only know that an owner is exhausted; by what, and what was not answered, the counter can say."""
+    out_of_time = counted.out_of_time and (counted.budget is None or counted.calls_of(owner) < counted.budget)
+    if candidate.adjacency is not None:
+        return candidate
+    reason = TIME_USED_UP if candidate.reason == BUDGET_USED_UP and out_of_time else candidate.reason
+    trouble = counted.trouble_of(owner)
+    return Candidate(None, f"{reason} ({trouble.rstrip('.')})" if trouble else reason)
+
+
+def as_json(values: dict[str, Any]) -> dict[str, Any]:
+    """Hyper-parameters as the header of a saved file has them."""
+    return {name: _as_json(value) for name, value in values.items()}
 
 
 def _as_json(value: Any) -> Any:
     """A hyper-parameter as the header of a saved file has it: plain values as they are, of an object its class."""
     if isinstance(value, np.generic):
         value = value.item()
-    return value if _is_plain(value) else {"object": type(value).__name__}
+    if _is_plain(value):
+        return value
+    several = isinstance(value, list | tuple)
+    return {"object": ", ".join(type(one).__name__ for one in value) if several else type(value).__name__}
 
 
 def _is_plain(value: Any) -> bool:
@@ -675,7 +736,7 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, bool | int | float | str)
 
 
-def _saved_values(
+def saved_values(
     cls: type[Explainer], header: dict[str, Any], given: dict[str, Any], path: str | Path
 ) -> dict[str, Any]:
     """Saved hyper-parameters as constructor arguments: lists that were tuples become tuples, objects the defaults."""

@@ -190,6 +190,11 @@ def are_weights(edge_features: Tensor) -> bool:
     return edge_features.ndim == 1 and edge_features.is_floating_point()
 
 
+def whole_numbers_as_int64(values: Tensor) -> Tensor:
+    """Edge features as graphs and models have them: batches may keep whole numbers in fewer bytes."""
+    return values if values.is_floating_point() else values.long()
+
+
 def _attributes(of: Iterable[tuple[Any, dict[Any, Any]]], key: str, what: str, name: str) -> list[Any]:
     """The attribute `key` of every node or edge."""
     read, without = [], []
@@ -374,8 +379,8 @@ class GraphBatch(Sequence[Graph]):
     `adjacency` is uint8 [B, N, N], `sizes` int64 [B]; rows and columns beyond a graph's size are zero. `features` is X
     [B, N, d] as the oracle sees it. `encodings` are structural node encodings [B, N, d] computed from A alone (see
     `rsgg.encodings`), carried along so that they are computed once per data set. `edge_features` [B, N, N] or
-    [B, N, N, d] and `node_names` are those of the graphs (see `Graph`). Made directly, only shapes are checked;
-    `GraphBatch.of` checks each graph.
+    [B, N, N, d] and `node_names` are those of the graphs (see `Graph`); whole numbers may be kept as uint8, which saves
+    memory. Made directly, only shapes are checked; `GraphBatch.of` checks each graph.
     """
 
     adjacency: Tensor
@@ -457,7 +462,9 @@ class GraphBatch(Sequence[Graph]):
         """Adjacency, features and edge features of one graph without padding, copied."""
         n = int(self.sizes[index])
         features = None if self.features is None else self.features[index, :n].cpu().numpy().copy()
-        edge_features = None if self.edge_features is None else self.edge_features[index, :n, :n].cpu().numpy().copy()
+        edge_features = None
+        if self.edge_features is not None:
+            edge_features = whole_numbers_as_int64(self.edge_features[index, :n, :n]).cpu().numpy().copy()
         return self.adjacency[index, :n, :n].cpu().numpy().copy(), features, edge_features
 
     def __len__(self) -> int:

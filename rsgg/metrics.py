@@ -109,8 +109,30 @@ def consensus_edits(edit_sets: Sequence[Iterable[int]], share: float = 0.5) -> l
     return [int(pair) for pair in pairs[counts > share * len(edit_sets)]]
 
 
+def jaccard_distance(edit_sets: Sequence[Iterable[int]]) -> float:
+    """Mean of 1 - |A ∩ B| / |A ∪ B| over the pairs of *valid* candidates' edits: 0 always the same, 1 nothing shared.
+
+    NaN with fewer than two of them.
+    """
+    sets = [set(map(int, edits)) for edits in edit_sets]
+    apart = [1 - len(a & b) / max(1, len(a | b)) for a, b in combinations(sets, 2)]
+    return float(np.mean(apart)) if apart else float("nan")
+
+
+def consensus(edit_sets: Sequence[Iterable[int]], share: float = 0.5) -> float:
+    """Of the pairs that any valid candidate edits, the share that more than `share` of the candidates edit.
+
+    NaN with fewer than two of them.
+    """
+    any_edits = {int(pair) for edits in edit_sets for pair in edits}
+    agreed = len(consensus_edits(edit_sets, share)) / max(1, len(any_edits))
+    return agreed if len(edit_sets) > 1 else float("nan")
+
+
 def several_candidates(ledger: pd.DataFrame, by: Sequence[str] = ("fold", "instance")) -> pd.DataFrame:
-    """Per instance of one cell's or one method's rows: k, validity@k, diversity, consensus edits and distinct ones."""
+    """Per instance of one cell's or one method's rows: k, validity@1 and @k, how far valid candidates differ, and what
+    they agree on.
+    """
     summaries = []
     for key, rows in ledger.sort_values("candidate").groupby(list(by), sort=True):
         correct = correctness(rows["predicted"], rows["predicted_cf"])
@@ -119,8 +141,11 @@ def several_candidates(ledger: pd.DataFrame, by: Sequence[str] = ("fold", "insta
             {
                 **dict(zip(by, key, strict=True)),
                 "k": len(rows),
+                "validity_at_1": float(validity_at_k(correct, 1)),
                 "validity_at_k": float(validity_at_k(correct, len(rows))),
                 "diversity": diversity(valid, int(rows["n_nodes"].iloc[0])),
+                "jaccard_distance": jaccard_distance(valid),
+                "consensus": consensus(valid),
                 "distinct": len(set(valid)),
                 "consensus_edits": consensus_edits(valid),
             }

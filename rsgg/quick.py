@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 from torch.nn import Module
 
-from rsgg.constraints import Constraint, Rules, constraints_advice, editable
+from rsgg.constraints import Constraint, Rules, editable
 from rsgg.errors import UsageError
 from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, hyper
 from rsgg.graph import Graph, GraphBatch
@@ -44,14 +44,12 @@ class UntaughtSearch(Explainer):
 
     certify: bool = hyper(True, "certify", doc="show of every edit that it is needed")
     restarts: int = hyper(3, "restarts", at_least=1, doc="random orders that are tried until one changes the class")
+    mixtures: int = hyper(200, "mixtures", at_least=0, doc="sets of removals and additions that are tried after that")
     single_edits: int = hyper(
         1000, "single edits", at_least=0, doc="most node pairs of a graph that is asked about every single edit"
     )
-    constraints: tuple[Constraint, ...] = hyper(
-        (), "constraints", check=constraints_advice, doc="rules that every result keeps (rsgg.constraints)"
-    )
 
-    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, targets=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, targets=True, constraints=True)
 
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
@@ -60,7 +58,7 @@ class UntaughtSearch(Explainer):
             part = graphs.select(rows)
             found = search(
                 part, classes[rows], oracle, None, [UNKNOWN] * len(part), seed=seed, k=k, first_owner=first_owner,
-                certify=self.certify, restarts=self.restarts, constraints=self.constraints,
+                certify=self.certify, restarts=self.restarts, mixtures=self.mixtures, constraints=oracle.constraints,
             )  # fmt: skip
             made = candidates(found, part, k, oracle, first_owner)
             if k == 1:
@@ -82,17 +80,16 @@ class UntaughtSearch(Explainer):
 
         All of a graph are one batch, in random order, charged up to the first that changes the class.
         """
-        allowed = editable(graphs, self.constraints)
+        allowed = editable(graphs, oracle.constraints)
         for i, one in enumerate(made):
             owner, size = first_owner + i, int(graphs.sizes[i])
             edits = 0 if one.adjacency is None else int((one.adjacency != graphs.adjacency[i]).sum()) // 2
             if edits == 1 or size * (size - 1) // 2 > self.single_edits or oracle.exhausted(owner):
                 continue
             codes = _shuffled(allowed[i].flatten().nonzero()[:, 0], torch_rng(seed, "single edits", graphs.names[i]))
-            rules = Rules(graphs[i], graphs.n_nodes, self.constraints)
+            rules = Rules(graphs[i], graphs.n_nodes, oracle.constraints)
             each = [codes[j : j + 1] for j in range(len(codes)) if rules.allow(codes[j : j + 1])]
-            if oracle.budget is not None:
-                each = each[: oracle.budget - oracle.calls_of(owner)]
+            each = each[: int(min(len(each), oracle.left(owner)))]
             row = torch.full((len(each),), i)
             asked = edited(graphs, row, each)
             flips = oracle.first_flip(graphs.candidates(asked, row), row + first_owner, classes[row])
@@ -109,6 +106,7 @@ def _shuffled(pairs: Tensor, generator: torch.Generator) -> Codes:
 def explain(
     model: Oracle | Module | Callable[..., Any], data: Any, *, target: int | None = None, k: int = 1,
     constraints: tuple[Constraint, ...] = (), seed: int = 0, budget: int | None = None, seconds: float | None = None,
+    patience: float | None = None,
 ) -> Any:  # fmt: skip
     """Counterfactuals of one graph or of many, by a search without training.
 
@@ -120,15 +118,17 @@ def explain(
         constraints: rules that every result keeps, e.g. `(OnlyRemovals(), KeepConnected())` of `rsgg.constraints`.
         seed: decides all random draws.
         budget: the most questions to the model per graph; no limit if not given.
-        seconds: time limit per graph; none if not given.
+        seconds: time limit per graph; none if not given. A question that is under way is not interrupted.
+        patience: seconds to wait for one batch of questions; a model that hangs is then given up, with a reason. The
+            thread that waits for it stays behind until the process ends: only ending the process frees what it holds.
 
     Returns:
         For one graph and k = 1 its `Counterfactual`; else a list of them, `k` for each graph, in the order of the
         graphs. A graph for which nothing was found has a result with a `reason`.
     """
     oracle = _as_oracle(model)
-    if budget is not None or seconds is not None:
-        oracle = CountingOracle(oracle, budget, seconds)
+    if budget is not None or seconds is not None or patience is not None:
+        oracle = CountingOracle(oracle, budget, seconds, patience=patience)
     results = UntaughtSearch(constraints=constraints).explain(data, oracle, k=k, seed=seed, target=target)
     return results[0] if k == 1 and _is_one_graph(data) else results
 

@@ -3,12 +3,19 @@
 import os
 from collections.abc import Sequence
 from itertools import combinations
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
 import pytest
 
 needs_asd = pytest.mark.skipif("RSGG_DATA_DIR" not in os.environ, reason="ASD is not at hand: RSGG_DATA_DIR is not set")
+
+DATA_DIR = Path(os.environ.get("RSGG_DATA_DIR", "nowhere"))
+needs_public_data = pytest.mark.skipif(
+    not all((DATA_DIR / part).is_dir() for part in ("tu", "molecules", "oracles")),
+    reason="public data sets and published oracles are not at hand: RSGG_DATA_DIR holds no tu, molecules, oracles",
+)
 
 
 def has_cycle(graph: nx.Graph) -> bool:

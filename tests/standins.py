@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -102,7 +102,7 @@ def _method(name: str, cls: type[Explainer], **more: Any) -> Method:
 DRAWS = _method("draws", Draws)
 RAISES = _method("raises", Raises)
 UNFITTABLE = _method("unfittable", Unfittable)
-ELSEWHERE = _method("elsewhere", Draws, tasks=("asd",))
+ELSEWHERE = replace(_method("elsewhere", Draws, tasks=("asd",)), variant="search")  # a control would be left out
 KILLED = _method("killed", Exits)
 EXITS = _method("exits", Exits, options={"how": "exit"})
 HANGS = _method("hangs", Hangs)

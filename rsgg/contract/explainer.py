@@ -314,7 +314,7 @@ def hyperparameters_are_declared(subject: Subject) -> None:
     for f in fields(explainer):
         plain = isinstance(getattr(explainer, f.name), bool | int | float | str | tuple)
         require(
-            "symbol" in f.metadata or f.name == "device" or not plain,
+            "symbol" in f.metadata or f.name in ("device", "constraints") or not plain,
             f"{subject.name}.{f.name} is not declared with hyper(...); results depend on it, so it needs a symbol.",
         )
     for name, value in explainer.hyperparameters().items():

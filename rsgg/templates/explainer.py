@@ -22,8 +22,9 @@ class MyExplainer(Explainer):
     # Hyper-parameters: the default, the symbol in your paper, the values a search may try, and what is allowed.
     tries: int = hyper(50, "T", space=Choice((10, 50, 200)), at_least=1, doc="node pairs that are tried per graph")
 
-    # What the method does and needs. If it learns, add learns=True and write `_fit`, `_state` and `_restore`.
-    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True)
+    # What the method does and needs. If it learns, add learns=True and write `_fit`, `_state` and `_restore`. This one
+    # learns about classes from `oracle.predict` with owners alone, so it can be given a target class and constraints.
+    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, targets=True, constraints=True)
 
     @classmethod
     def tiny(cls) -> Self:
@@ -50,6 +51,8 @@ class MyExplainer(Explainer):
             adjacency = graphs.adjacency[i].clone()
             adjacency[u, v] = adjacency[v, u] = 1 - adjacency[u, v]
             asked = graphs.candidates(adjacency[None], torch.tensor([i]))
+            # One graph scored is one call, counted here, as are passes through `oracle.relaxed_graphs(…, owner)`. If
+            # you compute with the model past the oracle, charge each graph yourself: `oracle.charge(owner, calls)`.
             if oracle.predict(asked, torch.tensor([owner]))[0] != classes[i]:
                 return Candidate(adjacency)
         return Candidate(None, f"none of {self.tries} single edits changed the class")
