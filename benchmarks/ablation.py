@@ -2,10 +2,11 @@
 
     python benchmarks/ablation.py --vary cycle_size
 
-runs RSGG-CE and CF², each faithful and as released, over the grid of `benchmarks.registry.ablations` in ten folds, and
-beside them the rows that ask whether the generator matters: the same samplers with an untrained generator and with
-none. Into `ablation_<vary>.csv` go means over folds with standard errors and 95 % bootstrap intervals, and, as rows of
-the method `uniform-sampler`, what a sampler without a generator is predicted to score (`benchmarks.judging.uniform`).
+runs RSGG-CE and CF², each faithful and as released, and RSGG-CE taught and certified over the grid of
+`benchmarks.registry.ablations` in ten folds, and beside them the rows that ask whether the generator matters: the same
+samplers with an untrained generator and with none. Into `ablation_<vary>.csv` go means over folds with standard errors
+and 95 % bootstrap intervals, and, as rows of the method `uniform-sampler`, what a sampler without a generator is
+predicted to score (`benchmarks.judging.uniform`).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from benchmarks.running.options import AblationOptions
 from benchmarks.running.plan import chosen_folds, grid
 
 METHODS = (
-    "rsgg-ce:faithful", "rsgg-ce:released", "cf2:faithful", "cf2:released",
+    "rsgg-ce:faithful", "rsgg-ce:released", "cf2:faithful", "cf2:released", "rsgg-ce-certified",
     "rsgg-ce-untrained", "rsgg-ce-uniform", "released-untrained", "released-uniform",
 )  # fmt: skip
 COLUMNS = ("value", "method", "variant", "metric", "mean", "se", "ci_low", "ci_high", "folds")

@@ -85,6 +85,14 @@ experiment(
     "variations", "benchmarks.variations:Variations", "A row with one thing changed at a time: what matters?",
     "variations --study training", options.VariationOptions,
 )  # fmt: skip
+experiment(
+    "unseen", "benchmarks.unseen:Unseen", "Problems that no method was built on, or one of your own.",
+    "unseen --methods rsgg-ce-certified",
+)  # fmt: skip
+experiment(
+    "nodes", "benchmarks.nodes:Nodes", "Counterfactuals for node classification, with ego networks as graphs.",
+    "nodes --data tree-cycles-nodes,tree-grid", options.NodeOptions,
+)  # fmt: skip
 experiment("hpo", "benchmarks.hpo:Hpo", "Search for hyper-parameters.", "hpo --method cf2", options.HpoOptions)
 experiment(
     "traces", "benchmarks.traces:Traces", "What RSGG-CE's sampler does step by step, for figures of the method.",

@@ -40,6 +40,7 @@ from benchmarks.results.artefacts import Artefacts
 from benchmarks.results.cell import Cell
 from benchmarks.running.experiment import Experiment, Finished
 from benchmarks.running.plan import cells_for
+from rsgg import collapse as rule
 from rsgg.statistics import linear_slope
 
 LOSSES = ("discriminator_loss", "generator_loss")
@@ -129,7 +130,7 @@ def _of_losses(rows: pd.DataFrame) -> Iterator[Result]:
     for name, loss in losses.items():
         drift, low, high = drift_at_the_end(loss)
         yield f"{name}_settles", drift, DRIFT, _yes(abs(drift) <= DRIFT or low <= 0 <= high)
-    last = {name: float(_last(loss, collapse.LAST).mean()) for name, loss in losses.items()}
+    last = {name: float(_last(loss, rule.LAST).mean()) for name, loss in losses.items()}
     smaller, larger = sorted(last.values())
     share = max(smaller, 0.0) / larger if larger > 0 else 0.0
     yield "same_region", share, SAME_REGION, _yes(share >= SAME_REGION)
@@ -140,13 +141,13 @@ def _of_losses(rows: pd.DataFrame) -> Iterator[Result]:
 
 def _of_samples(end: Mapping[str, Any], edges: float) -> Iterator[Result]:
     """The signs of collapse in what was sampled; `end` is the fit's line of `collapse.judge`."""
-    signs = collapse.signs(end, edges)
+    signs = rule.signs(end, edges)
     for sign in signs:
         yield sign.check, sign.value, sign.limit, _yes(sign.passed)
     if signs:
         yield "score_spread", float(end.get("score_spread", UNKNOWN)), UNKNOWN, "no limit"
     else:
-        limits = {"flips": collapse.MIN_FLIP_RATE, "diversity": collapse.MIN_DIVERSITY, "edits": edges / 2}
+        limits = {"flips": rule.MIN_FLIP_RATE, "diversity": rule.MIN_DIVERSITY, "edits": edges / 2}
         yield from ((check, UNKNOWN, limit, NOT_STORED) for check, limit in limits.items())
         yield "score_spread", UNKNOWN, UNKNOWN, NOT_STORED
 

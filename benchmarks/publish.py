@@ -14,24 +14,29 @@ from benchmarks import claims
 from benchmarks.ablation import Ablation
 from benchmarks.convergence import Convergence
 from benchmarks.hpo import Hpo
+from benchmarks.nodes import Nodes
 from benchmarks.results.artefacts import MANIFEST, Artefacts, read_manifest, unlisted
 from benchmarks.results.cell import Cell
 from benchmarks.results.files import shown, write_bytes
 from benchmarks.results.ledger import Store, compact
 from benchmarks.running.experiment import Experiment, Finished
-from benchmarks.running.options import AblationOptions, RunOptions, Table1Options, VariationOptions
+from benchmarks.running.options import AblationOptions, NodeOptions, RunOptions, Table1Options, VariationOptions
 from benchmarks.searching import tables as searches
 from benchmarks.table1 import Table1
+from benchmarks.unseen import Unseen
 from benchmarks.variations import Variations
 from rsgg.errors import UsageError
 
-COPIED = ("hpo_*.csv", "runtime*.csv", "datasets.csv", "speed*.csv", "traces.parquet", "candidates.parquet")
+COPIED = ("hpo_*.csv", "runtime*.csv", "datasets.csv", "speed*.csv", "traces.parquet", "candidates.*")
 RENDERED: tuple[tuple[type[Experiment], RunOptions], ...] = (  # in the order in which they read each other's tables
     (Ablation, AblationOptions()),
     (Convergence, RunOptions()),
     (Table1, Table1Options()),
     (Variations, VariationOptions()),
+    (Nodes, NodeOptions()),
+    (Unseen, RunOptions()),
 )
+WITH_CURVES = ("table1", "nodes")  # experiments of which what an observer saw is kept
 CONFIRMATION = Table1Options(methods=["rsgg-ce:faithful"], datasets=["tree-cycles"], seeds=["1"])
 """RSGG-CE on graphs that its training was not worked out on; the folder `confirmation` of a reference."""
 
@@ -42,7 +47,7 @@ def publish(source: Path, out: Path) -> str:
     keys = {cell.key for cells in plans.values() for cell in cells}
     if not Store(source).stored([cell for cells in plans.values() for cell in cells]):
         raise UsageError(f"{shown(source)} holds no result of an experiment; ./reproduce.sh table1 computes some.")
-    compact(Store(source), out, keys, {cell.key for cell in plans["table1"]})
+    compact(Store(source), out, keys, {cell.key for name in WITH_CURVES for cell in plans[name]})
     for pattern in COPIED:
         for path in sorted(source.glob(pattern)) if source != out else ():
             write_bytes(out / path.name, path.read_bytes())

@@ -28,8 +28,11 @@ from benchmarks.running.plan import cells_for
 
 REPLICATES = {
     ("rsgg-ce", "released"): 20,
+    ("meg-classes", "control"): 1,  # ten minutes each, as is the next
+    ("rsgg-ce-ranked", "beyond"): 1,
 }
 REPLICATES_OF_VARIANT = {"released": 5, "control": 5, "search": 5, "faithful": 3, "literal": 3, "beyond": 3}
+REPLICATES_OF_MINIMISED = 3  # of rows "+ min", at most
 REPLICATES_WITHOUT_TRAINING = 10  # RSGG-CE with an untrained or uniform generator costs next to nothing
 
 
@@ -38,6 +41,8 @@ def replicates(task: TaskEntry, method: Method) -> int:
 
     A method without chance that learns nothing has one result on given data, however the folds are cut.
     """
+    if method.base:
+        return min(REPLICATES_OF_MINIMISED, replicates(task, method.base))
     ability = method.build().capabilities
     if ability.deterministic and not ability.learns and not task.generated:
         return 1

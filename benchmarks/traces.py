@@ -1,18 +1,21 @@
-"""Traces: what Algorithm 1 did, step by step, in cells of Table 1. The method's illustrations are drawn from them.
+"""Traces: what Algorithm 1 did, step by step, in cells of Table 1, and what several candidates of a method are worth.
 
     python benchmarks/traces.py --datasets tree-cycles --folds 0
 
-RSGG-CE (faithful, released, and with an untrained generator) is fitted as in Table 1, with the same seeds, and explains
-the test graphs `--candidates` times; candidate 0 is the one of Table 1, whose stored edits it has to equal.
+Methods of which a graph can have several counterfactuals are fitted as in Table 1, with the same seeds, and explain the
+test graphs `--candidates` times; candidate 0 is the one of Table 1, whose stored edits it has to equal. What samples
+along a partial order (RSGG-CE) is traced besides; the method's illustrations are drawn from that.
 
     traces.parquet       a row per graph: A_g, and what became of candidate 0
       scores             A_g·255 of the pairs u < v, row by row
       removed            edges u·n + v that the unguarded phase left out
       checked            pairs that were then added one by one, with a check after each, up to the flip
-    candidates.parquet   a row per graph and candidate: `edits`, the pairs in which it differs from the input
+    candidates.parquet   a row per graph and candidate: `edits`, the pairs in which it differs from the input, and
+                         `found`, whether it changes the class
+    candidates.csv       what all of them are worth: validity@1 and @k, diversity, Jaccard distance, consensus
 
-Both keep what they have of other cells. The cells themselves are stored in the folder `traces` of the results, with the
-trace beside them, so that a run that was stopped goes on where it was.
+The first two keep what they have of other cells. The cells themselves are stored in the folder `traces` of the results,
+with the trace beside them, so that a run that was stopped goes on where it was.
 """
 
 from __future__ import annotations
@@ -32,14 +35,20 @@ from benchmarks.results.artefacts import Artefacts
 from benchmarks.results.cell import Cell
 from benchmarks.results.files import REFERENCE
 from benchmarks.results.ledger import Store, Stored
+from benchmarks.results.summary import fold_estimate
 from benchmarks.running.experiment import Experiment, Finished
 from benchmarks.running.plan import cells_for
 from benchmarks.running.run_cell import Observer, Run
-from rsgg.errors import RSGGError, UsageError
-from rsgg.rsgg_ce.explainer import RSGGCE, Trace, traced
-from rsgg.rsgg_ce.released import ReleasedRSGGCE
+from rsgg.errors import RSGGError
+from rsgg.metrics import several_candidates
+from rsgg.rsgg_ce.explainer import Trace, traced
 
-METHODS = ("rsgg-ce:faithful", "rsgg-ce:released", "rsgg-ce-untrained")
+METHODS = (
+    "rsgg-ce:faithful", "rsgg-ce:released", "rsgg-ce-untrained", "rsgg-ce-taught", "rsgg-ce-certified",
+    "clear:faithful", "g-countergan:faithful", "two-sided-min",
+)  # fmt: skip
+WORTH = ("k", "validity_at_1", "validity_at_k", "diversity", "jaccard_distance", "consensus", "distinct")
+COLUMNS = ["dataset", "method", "variant", "metric", "mean", "ci_low", "ci_high", "n"]
 WHOSE = {
     **dict.fromkeys(("cell", "dataset", "method", "variant"), pa.string()),
     **dict.fromkeys(("fold", "instance", "n_nodes"), pa.int64()),
@@ -50,21 +59,23 @@ TRACES = pa.schema(
 )  # fmt: skip
 CANDIDATES = pa.schema({**WHOSE, "candidate": pa.int64(), "found": pa.bool_(), "edits": pa.list_(pa.int32())})
 ORDER = ("dataset", "method", "variant", "fold", "instance")
-NO_ORDER = "does not sample along a partial order, so there is nothing to trace"
 TRACE = [field for field in TRACES if field.name in ("instance", "scores", "removed", "checked")]
 
 
 class SamplingTrace(Observer):
-    """What Algorithm 1 did to the first candidate of each graph: a row per graph, columns of `TRACE`."""
+    """What Algorithm 1 did to the first candidate of each graph: a row per graph, columns of `TRACE`.
+
+    Of methods that do not sample along a partial order there is none.
+    """
 
     @contextmanager
     def watching(self) -> Iterator[None]:
         with traced() as self.made:
             yield
 
-    def table(self, run: Run) -> pa.Table:
+    def table(self, run: Run) -> pa.Table | None:
         if len(self.made) != len(run.results):
-            raise RSGGError(f"{run.cell.method.label} {NO_ORDER}.")
+            return None
         rows = [
             _row(trace, int(run.fold.test[result.instance]), result.input.n_nodes)
             for trace, result in zip(self.made, run.results, strict=True)
@@ -83,13 +94,27 @@ def _row(made: Trace, instance: int, n: int) -> dict[str, Any]:
 
 
 def rows_of(cell: Cell, stored: Stored) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The rows of a traced cell in traces.parquet and in candidates.parquet."""
-    assert stored.history is not None
-    ledger, trace = stored.ledger.sort_values(["instance", "candidate"]), stored.history.to_pandas()
+    """The rows of a cell in traces.parquet, none where it was not traced, and in candidates.parquet."""
+    ledger = stored.ledger.sort_values(["instance", "candidate"])
     whose = {name: stored.whose[name] for name in ("dataset", "method", "variant")} | {"cell": of_table1(cell).key}
-    drawn = ledger[["fold", "instance", "n_nodes", "candidate", "found", "edits"]].assign(**whose)
+    valid = ledger["found"] & (ledger["predicted"] != ledger["predicted_cf"])
+    drawn = ledger[["fold", "instance", "n_nodes", "candidate", "edits"]].assign(found=valid, **whose)
     first = ledger[ledger["candidate"] == 0][["fold", "instance", "n_nodes", "calls", "found"]].assign(**whose)
-    return first.merge(trace, on="instance"), drawn
+    trace = pd.DataFrame(columns=TRACES.names) if stored.history is None else stored.history.to_pandas()
+    return first.merge(trace, on="instance") if len(trace) else trace, drawn
+
+
+def worth(drawn: pd.DataFrame) -> pd.DataFrame:
+    """`COLUMNS`: of each row on each data set, what its candidates are worth, with intervals over folds."""
+    lines = []
+    for row, own in drawn.groupby(COLUMNS[:3], sort=False):
+        several = several_candidates(own.assign(predicted=0, predicted_cf=own["found"].astype(int))).assign(seed=0)
+        for metric in WORTH:
+            known = several[several[metric].notna()]
+            if len(known):
+                estimate = fold_estimate(known, metric)
+                lines.append([*row, metric, *(estimate[name] for name in COLUMNS[4:7]), len(known)])
+    return pd.DataFrame(lines, columns=COLUMNS)
 
 
 def of_table1(cell: Cell) -> Cell:
@@ -133,16 +158,12 @@ def _write(files: Artefacts, name: str, table: pa.Table) -> None:
 
 
 class Traces(Experiment):
-    """Table 1's cells of methods that sample along a partial order, with several candidates, the first one traced."""
+    """Table 1's cells with several candidates, the first one traced where it was sampled along a partial order."""
 
     name = "traces"
 
     def plan(self, options: Any) -> list[Cell]:
-        cells = cells_for(options, rows=METHODS, entries=tasks.PAPER, folds=(0,), k=options.candidates)
-        for method in {cell.method.row: cell.method for cell in cells}.values():
-            if not issubclass(method.load(), RSGGCE | ReleasedRSGGCE):
-                raise UsageError(f"{method.label} {NO_ORDER}; choose rows of RSGG-CE.")
-        return cells
+        return cells_for(options, rows=METHODS, entries=tasks.PAPER, folds=(0,), k=options.candidates)
 
     def store(self, options: Any) -> Store:
         """Apart from Table 1's results: beside these cells lies a trace, not training curves."""
@@ -158,9 +179,12 @@ class Traces(Experiment):
                 made.append(rows_of(cell, done.stored[cell.key]))
                 check(cell, made[-1][1], (Store(done.folder), Store(REFERENCE)))
         if made:
-            traces, drawn = (pd.concat(rows) for rows in zip(*made, strict=True))
-            _write(files, "traces.parquet", merged(done.folder / "traces.parquet", TRACES, traces))
-            _write(files, "candidates.parquet", merged(done.folder / "candidates.parquet", CANDIDATES, drawn))
+            traced_, drawn = ([table for table in tables if len(table)] for tables in zip(*made, strict=True))
+            if traced_:
+                _write(files, "traces.parquet", merged(done.folder / "traces.parquet", TRACES, pd.concat(traced_)))
+            candidates = merged(done.folder / "candidates.parquet", CANDIDATES, pd.concat(drawn))
+            _write(files, "candidates.parquet", candidates)
+            files.csv("candidates.csv", worth(candidates.to_pandas()))
 
 
 if __name__ == "__main__":

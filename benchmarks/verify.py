@@ -28,6 +28,7 @@ from benchmarks.results import artefacts
 from benchmarks.results.cell import FOLDS, Cell
 from benchmarks.results.files import REFERENCE, shown
 from benchmarks.results.ledger import Store, Stored, fingerprint
+from benchmarks.running.replay import with_base_ledger
 from benchmarks.running.run_cell import loaded, run_cell
 from rsgg.errors import DataError, RSGGError
 from rsgg.seeds import numpy_rng
@@ -71,7 +72,7 @@ def verify(
         if folder == REFERENCE:
             _check_tables(folder, findings)
         if chosen and sample:
-            _compute_again(chosen[:sample], shown(folder), data_dir, findings)
+            _compute_again(chosen[:sample], folder, data_dir, findings)
     return findings
 
 
@@ -136,7 +137,7 @@ def task_of(declared: dict[str, Any]) -> TaskEntry:
     base = name.removesuffix(TRAINING) if training_of else name
     if base not in tasks.tasks():
         raise DataError(f"{name} is no task of this version.")
-    entry = tasks.task(base).varied(declared.get("options", {}))
+    entry = tasks.task(base).varied(declared.get("options", {})).measured_by(declared)
     return entry.training_graphs(*training_of) if training_of else entry
 
 
@@ -157,15 +158,15 @@ def cell_of(definition: dict[str, Any]) -> Cell:
     return cell
 
 
-def _compute_again(sample: Sequence[Stored], name: str, data_dir: Path | None, findings: Findings) -> None:
-    equal = 0
+def _compute_again(sample: Sequence[Stored], folder: Path, data_dir: Path | None, findings: Findings) -> None:
+    equal, name, store = 0, shown(folder), Store(folder)
     for stored in sample:
         try:
             cell = cell_of(stored.definition)
         except DataError as error:
             findings.say(f"{name}: not computed again: {error}")
             continue
-        outcome = run_cell(cell, data_dir)
+        outcome = run_cell(with_base_ledger(cell, store), data_dir)
         if outcome.status == "no data":
             findings.say(f"{name}: {cell.title} was not computed again: {outcome.reason}")
         elif outcome.table is None or fingerprint(outcome.table) != fingerprint(stored.table):
@@ -219,7 +220,8 @@ def disagreements(ledger: pd.DataFrame, problem: Problem, definition: dict[str, 
     inputs = problem.graphs.select(instance)
     edited, distance = _edited(inputs.adjacency, inputs.sizes, ledger["edits"])
     returned = inputs.candidates(edited, torch.arange(len(inputs)))
-    test = problem.folds(definition.get("folds", FOLDS), definition["seed"])[definition["fold"]].test
+    fold = problem.folds(definition.get("folds", FOLDS), definition["seed"])[definition["fold"]]
+    test, problem = fold.test, problem.in_fold(fold)
     simple, found = ledger["simple"].to_numpy(), ledger["found"].to_numpy()
     flips = (ledger["predicted"] != ledger["predicted_cf"]).to_numpy()
     bound = ledger["optimum"].fillna(0).to_numpy()

@@ -3,8 +3,9 @@
     python figures/ablation.py [--results results/reference]
 
 Drawn from `ablation_<vary>.csv`. Above, as in the paper: (a) GED, over n nodes where n is varied, (b) Correctness, for
-RSGG-CE and CF² with standard errors over folds. Below, the question whether the generator matters: the same samplers
-with an untrained generator and with none, and what a sampler without a generator is predicted to score.
+RSGG-CE and CF² with standard errors over folds, and RSGG-CE taught and certified. Below, the question whether the
+generator matters: the same samplers with an untrained generator and with none, and what a sampler without a generator
+is predicted to score.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ from benchmarks.results.reader import Results
 from figures import figure, style
 from figures.figure import CAPTIONS, Drawn
 
-METHODS: tuple[Row, ...] = tuple((m, v) for m in ("rsgg-ce", "cf2") for v in ("faithful", "released"))
+METHODS: tuple[Row, ...] = (
+    *((method, variant) for method in ("rsgg-ce", "cf2") for variant in ("faithful", "released")),
+    ("rsgg-ce-certified", "beyond"),
+)
 OF_PAPER: tuple[Row, ...] = (
     ("rsgg-ce", "faithful"), ("rsgg-ce-untrained", "control"), ("rsgg-ce-uniform", "control")
 )  # fmt: skip

@@ -11,8 +11,7 @@ papers define them, so that no method counts for more because it edits more grap
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -29,6 +28,7 @@ from figures.edge_scores import GENERATORS
 from figures.figure import CAPTIONS, Drawn
 from figures.method import COMMAND, TASK, chosen, edges_of, layout, network, of, pairs
 from figures.pictograms import METHODS, is_valid
+from rsgg.metrics import jaccard_distance
 
 TOP = 10
 
@@ -41,10 +41,9 @@ def shares(edits: Collection[object], n: int) -> np.ndarray:
     return (counts / max(1, len(edits))).reshape(n, n)
 
 
-def agreement(edits: Sequence[object]) -> float:
+def agreement(edits: Sequence[Iterable[int]]) -> float:
     """The mean Jaccard index |A ∩ B| / |A ∪ B| of two lists of edits: 1 always the same, 0 nothing in common."""
-    sets = [set(np.asarray(listed, dtype=int).tolist()) for listed in edits]
-    return float(np.mean([len(a & b) / max(1, len(a | b)) for a, b in combinations(sets, 2)] or [np.nan]))
+    return 1 - jaccard_distance(edits)
 
 
 def draw(results: Results) -> list[Drawn]:

@@ -19,7 +19,6 @@ import numpy as np
 import pandas as pd
 import typer
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
 
 from benchmarks.registry import methods, tasks
@@ -89,11 +88,12 @@ def only(table: pd.DataFrame, row: Row | None = None, /, **values: object) -> pd
 
 
 def tasks_in(table: pd.DataFrame) -> list[TaskEntry]:
-    """The tasks to show: the paper's that the table has, then a user's own. With an empty table, the paper's."""
-    stored = list(dict.fromkeys(table["dataset"]))
-    known = tasks.tasks()
-    own = [tasks.task(name) for name in stored if name not in known or known[name].task]
-    return [task for task in tasks.of_paper() if task.name in stored] + own or list(tasks.of_paper())
+    """The tasks to show: the paper's that the table has, then all others but for versions of these, which stand beside
+    them in tables. With an empty table, the paper's.
+    """
+    stored = [tasks.task(name) for name in dict.fromkeys(table["dataset"])]
+    others = [task for task in stored if task not in tasks.of_paper() and not task.renames and task.rows is None]
+    return [task for task in tasks.of_paper() if task in stored] + others or list(tasks.of_paper())
 
 
 def tasks_stored(results: Results) -> list[TaskEntry]:
@@ -102,9 +102,13 @@ def tasks_stored(results: Results) -> list[TaskEntry]:
 
 
 def rows_in(table: pd.DataFrame, leave_out: Collection[str] = ()) -> list[Row]:
-    """The rows to show: the registry's in its order, then a user's own, but for methods of these names."""
+    """The rows to draw: the registry's in its order, then a user's own, but for methods of these names.
+
+    Rows "+ min" are in the tables only: drawn, they would be a second set of marks on the optimum.
+    """
     stored = zip(table["method"], table["variant"], strict=True)
-    return [row for row in dict.fromkeys((*methods.rows(), *stored)) if row[0] not in leave_out]
+    rows = [row for row in dict.fromkeys((*methods.rows(), *stored)) if not methods.made_of(row)]
+    return [row for row in rows if row[0] not in leave_out]
 
 
 def own_rows(table: pd.DataFrame) -> list[Row]:
@@ -169,14 +173,9 @@ def caption(*sentences: str) -> str:
 def note_missing(figure: Figure, missing: Sequence[str]) -> None:
     """Write into the picture what it does not show, below all else."""
     if missing:
-        width, height = figure.get_size_inches()
         lines = style.wrapped(figure, "Missing: " + "; ".join(missing), 6)
-        room = (8 * len(lines) + 3) / 72
-        figure.set_size_inches(width, height + room)
-        engine, share = figure.get_layout_engine(), room / (height + room)
-        if isinstance(engine, ConstrainedLayoutEngine):
-            engine.set(rect=(0, share, 1, 1 - share))
-        figure.text(0.5, 0.005, "\n".join(lines), ha="center", va="bottom", fontsize=6, color=style.RED)
+        below = -2 / 72 / figure.get_figheight()  # of the picture's lower edge; what stands there is saved too
+        figure.text(0.5, below, "\n".join(lines), ha="center", va="top", fontsize=6, color=style.RED)
 
 
 # -- Drawing and saving --------------------------------------------------------------------------------------

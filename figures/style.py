@@ -17,6 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.transforms import Bbox
 
 from benchmarks.registry import methods
 from benchmarks.registry.methods import BLUE, GREY, ORANGE, RED, SKY, Method, Row
@@ -185,11 +186,18 @@ def plain_numbers(axis: Axes) -> None:
 def save(figure: Figure, folder: Path, name: str) -> None:
     """As vector PDF and as PNG, without dates inside, so that the same results give the same files.
 
-    A PNG has 200 dots per inch, or more where the figure was made with more.
+    A PNG has 200 dots per inch, or more where the figure was made with more. Words below the lower edge are in both.
     """
+    figure.draw_without_rendering()
+    width, height = figure.get_size_inches()
+    lowest = min((text.get_window_extent().y0 / figure.dpi - 0.03 for text in figure.texts), default=0.0)
+    whole = Bbox.from_extents(0, min(lowest, 0.0), width, height)
+    figure.set_layout_engine("none")  # all has its place; legends of the figure stay where they are in the larger one
+    for legend in figure.legends:
+        legend.set_bbox_to_anchor((0, 0, 1, 1), figure.transFigure)
     formats: dict[str, dict[str, Any]] = {
         "pdf": {"metadata": {"CreationDate": None}},
         "png": {"metadata": {"Software": None}, "dpi": max(200, figure.get_dpi())},
     }
     for kind, how in formats.items():
-        write_whole(folder / f"{name}.{kind}", partial(figure.savefig, format=kind, **how))
+        write_whole(folder / f"{name}.{kind}", partial(figure.savefig, format=kind, bbox_inches=whole, **how))

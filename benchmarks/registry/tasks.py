@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from rsgg.task import Problem, Task
 
 Options = Mapping[str, Any]
+FOLDS = 10
+SMOKE_TRAIN, SMOKE_TEST = 40, 12  # graphs per fold, of tasks that draw some
+UNSEEN_DATA, UNSEEN_ORACLES = "rsgg.data.unseen", "rsgg.oracles.unseen"
 TRAINING = "-training"  # ends the name of a task that is the training graphs of another
 
 
@@ -40,6 +43,7 @@ class TaskEntry:
             how nodes are numbered, and shown in columns beside that task.
         rows: the only rows ("meg:released") that are run here; None: all.
         training_of: (fold, folds, seed): only the training graphs of this fold, for a search inside them.
+        folds: how many folds it is cut into; max_train, max_test, budget: how it is measured (see `rsgg.Task`).
     """
 
     name: str
@@ -59,6 +63,10 @@ class TaskEntry:
     training_of: tuple[int, int, int] | None = None
     task: str = ""
     declared: Options = field(default_factory=dict, hash=False)
+    folds: int = FOLDS
+    max_train: int | None = None
+    max_test: int | None = None
+    budget: int | None = None
 
     @property
     def title(self) -> str:
@@ -72,6 +80,7 @@ class TaskEntry:
             "oracle": dict(self.oracle_options),
             "training_of": self.training_of,
             "declared": dict(self.declared),
+            **self._limits,
         }
         return {"name": self.name, **{name: value for name, value in parts.items() if value}}
 
@@ -83,9 +92,18 @@ class TaskEntry:
     def varied(self, options: Options) -> TaskEntry:
         return replace(self, options={**self.options, **options})
 
+    @property
+    def _limits(self) -> dict[str, int | None]:
+        return {"max_train": self.max_train, "max_test": self.max_test, "budget": self.budget}
+
+    def measured_by(self, limits: Options) -> TaskEntry:
+        """This task with other limits, of those that are given."""
+        return replace(self, **{limit: limits[limit] for limit in self._limits if limit in limits})
+
     def small(self) -> TaskEntry:
         """The task of a smoke run."""
-        return self.varied(self.smoke)
+        few = {"max_train": SMOKE_TRAIN, "max_test": SMOKE_TEST} if self.max_test else {}
+        return self.varied(self.smoke).measured_by(few)
 
     def training_graphs(self, fold: int, folds: int, seed: int = 0) -> TaskEntry:
         """The training graphs of one fold as a task of their own: what a nested search may look at."""
@@ -107,8 +125,9 @@ class TaskEntry:
         else:
             data, oracle = typed.imported(self.dataset), typed.imported(self.oracle)
             task = Task(
-                self.name, data(), oracle(**self.oracle_options), self.label, self.class_names, self.shared_nodes
-            )
+                self.name, data(), oracle(**self.oracle_options), self.label, self.class_names, self.shared_nodes,
+                **self._limits,
+            )  # fmt: skip
         if self.options:
             task = replace(task, dataset=replace(task.dataset, **self.options))  # type: ignore[type-var]
         if self.training_of:
@@ -129,6 +148,44 @@ ASD = TaskEntry(
     class_names=("typically developed", "autistic"), shared_nodes=True,
 )  # fmt: skip
 
+HOUSES = ("base node", "middle of a house", "bottom of a house", "roof of a house")
+COMMUNITIES = tuple(f"{role}, community {c}" for c in (1, 2) for role in HOUSES)
+BA_SHAPES = TaskEntry(
+    "ba-shapes", "BA-Shapes", "rsgg.data.nodes:NodesFromFiles", "rsgg.oracles.nodes:NodeGCN",
+    oracle_options={"n_classes": 4}, about="nodes", class_names=HOUSES, smoke={"n_train": 60, "n_test": 10},
+    in_table1=False,
+)  # fmt: skip
+BA_COMMUNITY = replace(
+    BA_SHAPES, name="ba-community", label="BA-Community", oracle_options={"n_classes": 8}, class_names=COMMUNITIES,
+    options={"name": "ba-community", "most_nodes": 360},  # smaller ones are no base nodes of either community
+)  # fmt: skip
+TREES = {"tree-cycles-nodes": ("Tree-Cycles, nodes", "cycle"), "tree-grid": ("Tree-Grid", "grid")}
+GIVEN_NODES = [
+    BA_SHAPES,
+    BA_COMMUNITY,
+    *(
+        replace(
+            BA_SHAPES, name=name, label=label, options={"name": name}, oracle_options={},
+            class_names=("node of the tree", f"node of a {motif}"),
+        )
+        for name, (label, motif) in TREES.items()
+    ),
+]  # fmt: skip
+NODE_TASKS = [
+    *GIVEN_NODES,
+    replace(
+        BA_SHAPES, name="ba-shapes-lucic", label="BA-Shapes of CF-GNNExplainer", options={"name": "ba-shapes-lucic"},
+        oracle="rsgg.oracles.nodes:FrozenNodeGCN",
+    ),
+    *(
+        replace(
+            given, name=f"{given.name}-generated", label=f"{given.label}, generated", generated=True,
+            dataset="rsgg.data.nodes:GeneratedNodes",
+        )
+        for given in GIVEN_NODES
+    ),
+]  # fmt: skip
+
 TASKS: list[TaskEntry] = [
     TREE_CYCLES,
     replace(
@@ -141,9 +198,84 @@ TASKS: list[TaskEntry] = [
     ),
     ASD,
     replace(TREE_CYCLES, name=ablations.TASK, label="Tree-Cycles, ablations", about="", in_table1=False),
+    # Problems that no method was built on (`./reproduce.sh unseen`).
+    TaskEntry(
+        "unseen-ba-2motifs", "BA-2motifs, GIN", f"{UNSEEN_DATA}:BA2Motifs", f"{UNSEEN_ORACLES}:TrainedGIN",
+        about="25 nodes", class_names=("cycle", "house"), generated=True, smoke={"n_graphs": 60}, in_table1=False,
+    ),
+    TaskEntry(
+        "unseen-colours", "Colours, GIN", f"{UNSEEN_DATA}:Colours", f"{UNSEEN_ORACLES}:TrainedGIN",
+        oracle_options={"n_classes": 3, "pool": "add"}, about="10 to 40 nodes",
+        class_names=("mostly red", "mostly green", "mostly blue"),
+        generated=True, smoke={"n_graphs": 60}, in_table1=False,
+    ),
+    TaskEntry(
+        "unseen-brain", "Brain networks, linear rule", f"{UNSEEN_DATA}:BrainNetworks", f"{UNSEEN_ORACLES}:LinearRule",
+        about="190 nodes", class_names=("below the limit", "above the limit"), shared_nodes=True, generated=True,
+        smoke={"n_graphs": 20, "n_nodes": 40, "n_edges": 120}, in_table1=False,
+    ),
+    TaskEntry(
+        "unseen-triangles", "Triangles at a given size", f"{UNSEEN_DATA}:Triangles",
+        f"{UNSEEN_ORACLES}:TriangleAtGivenSize", about="20 nodes", class_names=("no triangle", "with a triangle"),
+        generated=True, smoke={"n_graphs": 60}, in_table1=False,
+    ),
+    *NODE_TASKS,
 ]  # fmt: skip
 
+
+# -- Public data with learnt oracles -----------------------------------------------------------------------
+
+
+def _learnt(
+    name: str, label: str, dataset: str, options: Options, oracle: str, oracle_options: Options, *class_names: str
+) -> TaskEntry:
+    """Five folds, of which at most 60 graphs are explained after learning from at most 400, drawn by seed.
+
+    An explainer may ask 2000 times about a graph. Graphs of more than 120 nodes are left out. The oracle is published,
+    or trained on all graphs outside the fold.
+    """
+    oracle_options = {**oracle_options, **({"n_classes": len(class_names)} if len(class_names) != 2 else {})}
+    return TaskEntry(
+        name, label, f"rsgg.data:{dataset}", f"rsgg.oracles:{oracle}", options, oracle_options, class_names=class_names,
+        generated=dataset == "Motifs", in_table1=False, folds=5, max_train=400, max_test=60, budget=2000,
+    )  # fmt: skip
+
+
+def _tu(data: str, **options: Any) -> dict[str, Any]:
+    return {"name": data, "max_nodes": 120, **options}
+
+
+ENZYME_CLASSES = ("oxidoreductase", "transferase", "hydrolase", "lyase", "isomerase", "ligase")  # EC 1 to 6
+LEARNT = [
+    _learnt("aids-gcn", "AIDS", "TU", _tu("AIDS", rare=50), "FrozenGCN", {}, "active", "inactive"),
+    _learnt(
+        "mutagenicity-gcn", "Mutagenicity", "TU", _tu("Mutagenicity", rare=50), "FrozenGCN", {"data": "Mutagenicity"},
+        "mutagenic", "not mutagenic",
+    ),
+    _learnt(
+        "nci1-gcn", "NCI1", "TU", _tu("NCI1", rare=50), "FrozenGCN", {"data": "NCI1"}, "inactive", "active"
+    ),
+    _learnt(
+        "proteins-gcn", "PROTEINS", "TU", _tu("PROTEINS"), "FrozenGCN", {"data": "PROTEINS"}, "enzyme", "no enzyme"
+    ),
+    _learnt("mutag-gin", "MUTAG, GIN", "TU", {}, "TrainedGNN", {}, "not mutagenic", "mutagenic"),
+    _learnt("mutag-gcn", "MUTAG, GCN", "TU", {}, "TrainedGNN", {"architecture": "gcn"}, "not mutagenic", "mutagenic"),
+    _learnt("enzymes-gin", "ENZYMES", "TU", _tu("ENZYMES"), "TrainedGNN", {}, *ENZYME_CLASSES),
+    _learnt("bbbp-gin", "BBBP", "Molecules", {"max_nodes": 120}, "TrainedGNN", {}, "kept out", "passes"),
+    _learnt(
+        "clintox-gin", "ClinTox", "Molecules", {"name": "ClinTox", "max_nodes": 120}, "TrainedGNN", {},
+        "not toxic", "toxic",
+    ),
+    _learnt("ba-2motifs-gin", "BA-2motifs", "Motifs", {}, "TrainedGNN", {}, "cycle motif", "house motif"),
+    _learnt(
+        "triangle-house-gin", "Triangle-House", "Motifs", {"family": "Triangle-House"}, "TrainedGNN", {},
+        "triangle motif", "house motif",
+    ),
+]  # fmt: skip
+TASKS += LEARNT
+
 PAPER = ("tree-cycles", "asd")  # the data sets of the paper
+UNSEEN = tuple(entry.name for entry in TASKS if entry.dataset.startswith(UNSEEN_DATA))
 ENTRY_POINTS = "rsgg.tasks"  # the group in which installed packages offer tasks
 
 

@@ -11,18 +11,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from benchmarks.registry.methods import Method
+from benchmarks.registry.tasks import FOLDS as FOLDS
 from benchmarks.registry.tasks import TaskEntry
 from rsgg.errors import UsageError
 from rsgg.seeds import seed_for
-
-FOLDS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +35,7 @@ class Cell:
     seed: int = 0
     k: int = 1
     graph_seconds: float | None = None  # time limit per explained graph: what it cuts off depends on the machine
+    base_ledger: Any = None  # of a "+ min" cell that is being computed: the stored rows of its base, an Arrow table
 
     @cached_property
     def definition(self) -> dict[str, Any]:
@@ -59,6 +59,11 @@ class Cell:
     def key(self) -> str:
         """The cell's address."""
         return key_of(self.definition)
+
+    @property
+    def base(self) -> Cell | None:
+        """The cell whose results this one makes minimal."""
+        return replace(self, method=self.method.base) if self.method.base else None
 
     @property
     def row(self) -> tuple[TaskEntry, str, str]:

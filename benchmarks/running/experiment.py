@@ -12,7 +12,7 @@ import signal
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -32,6 +32,7 @@ from benchmarks.results.summary import missing
 from benchmarks.running.device import check_device
 from benchmarks.running.options import RunOptions
 from benchmarks.running.progress import Durations, Progress, in_words
+from benchmarks.running.replay import with_base_ledger
 from benchmarks.running.run_cell import Observer, Outcome, Report
 from benchmarks.running.workers import Work, computed
 from rsgg.errors import UsageError
@@ -63,6 +64,12 @@ def run_cells(
         if on_done is not None:
             on_done(outcome)
 
+    def compute(cells: Sequence[Cell]) -> None:
+        with closing(_outcomes(cells, jobs, work, dask)) if cells else nullcontext(()) as outcomes:
+            for outcome in outcomes:
+                _keep(outcome, store)
+                settle(outcome)
+
     wanted = list(dict.fromkeys(cells))
     there = set() if fresh else store.stored(wanted)
     to_compute = []
@@ -74,11 +81,12 @@ def run_cells(
             settle(Outcome(cell, "stored"))
         else:
             to_compute.append(cell)
-    if to_compute:
-        with closing(_outcomes(to_compute, jobs, work, dask)) as outcomes:
-            for outcome in outcomes:
-                _keep(outcome, store)
-                settle(outcome)
+    compute([cell for cell in to_compute if not cell.base])
+    with_base = [with_base_ledger(cell, store) for cell in to_compute if cell.base]
+    for cell in with_base:
+        if cell.base_ledger is None:
+            settle(Outcome(cell, "skipped", reason=f"{cell.method.label}: there is no result to make minimal"))
+    compute([cell for cell in with_base if cell.base_ledger is not None])
     return report
 
 

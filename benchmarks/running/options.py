@@ -111,6 +111,16 @@ class VariationOptions(RunOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class NodeOptions(RunOptions):
+    """The split into training and test nodes is given, so that there are no folds to choose."""
+
+    unused = ("folds",)
+
+    methods: Names = option(None, "Methods.", show_default="RSGG-CE taught, searches and controls")
+    datasets: Names = option(None, "Data sets.", *DATASETS, show_default="the four that are read from files")
+
+
+@dataclass(frozen=True, kw_only=True)
 class RuntimeOptions(RunOptions):
     """What measuring runtimes understands besides. Points are measured one at a time on one thread of the CPU."""
 
@@ -135,10 +145,7 @@ class TraceOptions(RunOptions):
 
     unused = ("seeds",)
 
-    methods: Names = option(
-        None, "Methods that sample along a partial order.",
-        show_default="rsgg-ce:faithful, rsgg-ce:released, rsgg-ce-untrained",
-    )  # fmt: skip
+    methods: Names = option(None, "Methods; those of which a graph can have several candidates unless named.")
     datasets: Names = option(None, "Data sets.", *DATASETS, show_default="tree-cycles,asd")
     folds: Names = option(None, "Folds, 0 unless others are named.")
     candidates: int = option(10, "Candidates per graph; the first one is Table 1's.", min=1)

@@ -19,8 +19,11 @@ def belongs(method: Method, task: TaskEntry) -> bool:
     """Is this row part of the table of this task?
 
     Renaming the nodes at random changes nothing for a permutation invariant method, but for the others it says how much
-    of a result is node alignment. Some tasks are there for some rows only.
+    of a result is node alignment. Some tasks are there for some rows only, and a control is left out, without a word,
+    where it is not defined.
     """
+    if method.variant == "control" and method.unsupported(task.name):
+        return False
     if task.renames:
         return method.variant != "control" and not method.build().capabilities.permutation_invariant
     return task.rows is None or method.title in task.rows
@@ -31,21 +34,26 @@ def grid(
     rows: Sequence[Method],
     *,
     folds: Iterable[int] = range(FOLDS),
-    of: int = FOLDS,
+    of: int | None = None,
     seeds: Sequence[int] = (0,),
     k: int = 1,
     smoke: bool = False,
     graph_seconds: float | None = None,
 ) -> list[Cell]:
-    """All cells of these tasks and methods, row by row, so that tables fill from the top."""
+    """All cells of these tasks and methods, row by row, so that tables fill from the top.
+
+    A task is cut into as many folds as it says, unless `of` does.
+    """
     chosen = tuple(folds)
+    rows = list(dict.fromkeys(row for method in rows for row in (method.base, method) if row))  # a base comes first
     pairs = [(task, method.for_task(task.name)) for task in entries for method in rows if belongs(method, task)]
     pairs = [(task, method.tiny()) for task, method in pairs] if smoke else pairs
     return [
-        Cell(task.replicate(seed), method, fold, of, seed, k, graph_seconds)
+        Cell(task.replicate(seed), method, fold, of or task.folds, seed, k, graph_seconds)
         for task, method in pairs
         for seed in seeds
         for fold in chosen
+        if fold < (of or task.folds)
     ]
 
 

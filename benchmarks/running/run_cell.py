@@ -13,6 +13,7 @@ from __future__ import annotations
 import random
 import time
 import traceback
+import warnings
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -27,6 +28,9 @@ import torch
 from benchmarks.registry.tasks import TaskEntry
 from benchmarks.results.cell import Cell, canonical
 from benchmarks.results.ledger import history_table, ledger_table
+from benchmarks.running.replay import Replayed, with_costs_of_base
+from rsgg.collapse import CollapseWarning
+from rsgg.compose import Minimised
 from rsgg.errors import DataError, FitError
 from rsgg.explainer import Counterfactual, Explainer
 from rsgg.metrics import ScoresEdges, evaluate, removal_auroc
@@ -86,6 +90,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self.fold = self.problem.folds(self.cell.folds, self.cell.seed)[self.cell.fold]
+        self.problem = self.problem.in_fold(self.fold)
         self.train, self.test = (self.problem.graphs.select(part) for part in (self.fold.train, self.fold.test))
 
     def fit(self) -> None:
@@ -100,7 +105,7 @@ class Run:
         """Explain the test graphs; another purpose is another seed, for repetitions."""
         seed = self.cell.seed_for(purpose)
         seed_everything(seed)
-        oracle = CountingOracle(self.problem.oracle, seconds=self.cell.graph_seconds)
+        oracle = CountingOracle(self.problem.oracle, self.problem.budget, self.cell.graph_seconds)
         # Results are judged by `evaluate`, all in one batch: no need to check them here.
         return self.explainer.explain(self.test, oracle, k=self.cell.k, seed=seed, check=False)
 
@@ -140,6 +145,8 @@ def run_cell(
     try:
         observer.started()
         explainer = cell.method.build(device)
+        if cell.base:
+            explainer = Minimised(base=Replayed.of(cell.base.method.build(), cell.base_ledger))
         problem = loaded(cell.task, data_dir, explainer.encoding)
         if isinstance(problem, DataError):
             return Outcome(cell, "no data", reason=str(problem))
@@ -148,7 +155,9 @@ def run_cell(
             return Outcome(cell, "skipped", reason=no_gradient)
         start = time.perf_counter()
         run = Run(cell, explainer, problem)
-        run.fit()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CollapseWarning)  # which fits collapsed is a column of the tables
+            run.fit()
         with observer.watching():
             run.results = run.explain()
         observer.explained(run)
@@ -197,8 +206,9 @@ def _ledger(run: Run) -> pa.Table:
     cell, problem, test = run.cell, run.problem, run.fold.test
     optimum = None if problem.optimum is None else problem.optimum[test]
     rows = evaluate(run.results, problem.oracle, problem.labels[test], optimum)
+    rows = rows.assign(fit_calls=run.fit_calls, fit_seconds=run.fit_seconds)
     return ledger_table(
-        rows.assign(
+        (with_costs_of_base(rows, cell.base_ledger) if cell.base else rows).assign(
             instance=test.numpy()[rows["instance"]],  # from now on a graph's position in its data set
             removal_auroc=np.repeat(_removal_auroc(run), cell.k),
             simple=[bool(result.returned.adjacency.max() <= 1) for result in run.results],
@@ -208,8 +218,6 @@ def _ledger(run: Run) -> pa.Table:
             variant=cell.method.variant,
             seed=cell.seed,
             fold=cell.fold,
-            fit_calls=run.fit_calls,
-            fit_seconds=run.fit_seconds,
             test_size=len(run.test),
         )
     )

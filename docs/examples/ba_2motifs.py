@@ -3,11 +3,9 @@
 import sys
 
 import matplotlib.pyplot as plt
-import networkx as nx
 import torch
 from torch_geometric.data import Batch
 from torch_geometric.nn import GIN, global_mean_pool
-from torch_geometric.utils import from_networkx
 
 import rsgg
 
@@ -22,11 +20,8 @@ class Classifier(torch.nn.Module):
 
 
 epochs, picture = [*sys.argv[1:], *("100", "ba_2motifs.png")[len(sys.argv) - 1 :]]
-graphs = []
-for i in range(200):  # a random tree with a motif of five nodes: a cycle (class 0) or, with one more edge, a house
-    graph = nx.disjoint_union(nx.barabasi_albert_graph(20, 1, seed=i), nx.cycle_graph(5))
-    graph.add_edges_from([(i % 20, 20), (21, 24)][: 1 + i % 2])
-    graphs.append(from_networkx(graph).update({"x": torch.ones(25, 1), "y": torch.tensor([i % 2])}))
+data = rsgg.Motifs(n_graphs=200).load()  # a random tree with a motif of five nodes: a cycle (class 0) or a house
+graphs = [graph.to_pyg().update({"y": label}) for graph, label in zip(data.graphs, data.labels, strict=True)]
 
 torch.manual_seed(0)
 model, train, test = Classifier(), Batch.from_data_list(graphs[:150]), Batch.from_data_list(graphs[150:])

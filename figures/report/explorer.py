@@ -68,11 +68,12 @@ def datasets(results: Results) -> list[str]:
 
 
 def rows_of(results: Results, dataset: str) -> list[Row]:
-    """The rows that the registry declares for a data set, and those that only its stored table has."""
+    """The rows that the registry declares for a data set, and those that only its stored table has; none "+ min"."""
     declared = [row for row, method in methods.rows().items() if not method.unsupported(dataset)]
     table = stored(results, "table1")
     found = table[table["dataset"] == dataset][["method", "variant"]].itertuples(index=False, name=None)
-    return [row for row in dict.fromkeys([*declared, *found]) if row[0] not in LEFT_OUT]
+    rows = [row for row in dict.fromkeys([*declared, *found]) if row[0] not in LEFT_OUT]
+    return [row for row in rows if not methods.made_of(row)]
 
 
 def shown_first(results: Results) -> list[str]:

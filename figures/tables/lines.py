@@ -85,6 +85,14 @@ LAYOUTS = {  # by how the name of a table begins
         "How training ended", by=("dataset",),
         first=("method", "fold", "class", "discriminator_loss", "generator_loss", "flip_rate", "edits", "collapsed"),
     ),
+    "nodes": Layout(
+        "Node classification", "Test nodes; found within 2: with at most two edits. Intervals over nodes.",
+        by=("task", "metric"), headings={"n": "Nodes"}, rounded=("mean", "ci_low", "ci_high"),
+        first=("method", "mean", "ci_low", "ci_high", "n"),
+        select=lambda table: table[
+            table["metric"].isin(["correctness", "found_within_2", "ged_on_success", "explain_calls"])
+        ],
+    ),
     "": Layout(),
 }  # fmt: skip
 

@@ -24,6 +24,7 @@ def datasets(results: Results, *, everything: bool) -> list[Sheet]:
     if table is None:
         caption += " From the paper only: ./reproduce.sh datasets measures the rest."
         table = printed_datasets().assign(measured="not measured yet", verdict="", note="").fillna("")
+    whole, table = table, table[table["dataset"].isin(tasks.PAPER)]
     found = list(dict.fromkeys(table["dataset"]))
     rows: dict[str, list[Cell]] = {name: [Cell(name), *cells("", "") * len(found)] for name in table["quantity"]}
     for line in table.to_dict("records"):
@@ -33,7 +34,30 @@ def datasets(results: Results, *, everything: bool) -> list[Sheet]:
     headings = ["Quantity", *(f"{tasks.label(name)}, {what}" for name in found for what in ("printed", "measured"))]
     noted = table[table["note"] != ""]
     notes = dict.fromkeys(f"{tasks.label(line.dataset)}: {line.note}." for line in noted.itertuples())
-    return [Sheet("datasets", "Data sets", headings, [Group("", [*rows.values()])], caption, [*notes])]
+    sheet = Sheet("datasets", "Data sets", headings, [Group("", [*rows.values()])], caption, [*notes])
+    public = whole[~whole["dataset"].isin(tasks.PAPER)]
+    return [sheet, _public_datasets(public)] if len(public) else [sheet]
+
+
+def _public_datasets(table: pd.DataFrame) -> Sheet:
+    """A row per public data set: what is measured, marked where its collection prints something else."""
+    quantities = list(dict.fromkeys(table["quantity"]))
+    rows = {name: [Cell(name), *cells(*[""] * len(quantities))] for name in table["dataset"]}
+    for line in table.to_dict("records"):
+        printed = f"printed {line['paper']}, {line['place']}" if line["paper"] else ""
+        shown = line["measured"] + (f" ({line['paper']})" if line["verdict"] == "differs" else "")
+        place = 1 + quantities.index(line["quantity"])
+        rows[line["dataset"]][place] = Cell(shown, "", line["verdict"], line["note"] or printed)
+    caption = "Public data sets as measured; in brackets what their collections print, where that differs."
+    notes = dict.fromkeys(table.loc[table["note"] != "", "note"])
+    return Sheet(
+        "public_datasets",
+        "Public data sets",
+        ["Data set", *quantities],
+        [Group("", [*rows.values()])],
+        caption,
+        [*notes],
+    )
 
 
 def printed_datasets() -> pd.DataFrame:

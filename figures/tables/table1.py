@@ -16,7 +16,6 @@ import pandas as pd
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.metrics import FURTHER, METRICS, TABLE1, Metric
 from benchmarks.registry.rules import COLLAPSES, CORRECTNESS_FLOOR, MEASURES_OF_SUCCESS, ONE_REPLICATE, WHITE_BOX
-from benchmarks.results.cell import FOLDS
 from benchmarks.results.paper import measured_on, paper_table, printed
 from benchmarks.results.reader import Results
 from figures.tables import training
@@ -137,7 +136,8 @@ def _row(key: Key, lines: Mapping[Key, dict[str, dict[str, str]]], *, collapses:
         WHITE_BOX: methods.white_box(method, variant), COLLAPSES: collapses,
         ONE_REPLICATE: about.get("replicates") == "1",
     }  # fmt: skip
-    some = "" if about.get("folds", "") in ("", str(FOLDS)) else f" ({about['folds']} of {FOLDS} folds)"
+    of = tasks.task(dataset).folds
+    some = "" if about.get("folds", "") in ("", str(of)) else f" ({about['folds']} of {of} folds)"
     marks = "".join(sign for sign, applies in signs.items() if applies) + some
     explain, fit = own.get("explain_calls"), own.get("fit_calls")
     if explain is None or fit is None:

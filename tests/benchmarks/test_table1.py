@@ -241,6 +241,20 @@ def test_only_what_the_paper_is_about_is_judged(table):
 # -- comparisons -----------------------------------------------------------------------------------------------------
 
 
+def test_what_is_made_minimal_is_compared_with_the_certified_row_only():
+    from benchmarks.results.summary import _questions
+
+    rows = [("rsgg-ce", "faithful"), ("rsgg-ce-certified", "beyond"), ("cf2", "released"), ("cf2-min", "released")]
+    rows.append(("rsgg-ce", "released"))
+    against: dict[str, set[tuple[str, str]]] = {}
+    for question, one, other in _questions(rows, []):
+        assert one != other
+        against.setdefault(question, set()).add(other)
+    assert against["rsgg-ce against the others"] == {*rows[1:3], rows[4]}
+    assert against["rsgg-ce against the others, as released"] == {("cf2", "released")}
+    assert against["taught and certified against the others"] == {rows[0], *rows[2:]}
+
+
 def test_comparisons_are_paired_and_corrected(compared):
     others = compared[(compared["question"] == "rsgg-ce against the others") & (compared["dataset"] == "tree-cycles")]
     assert set(zip(others["against_method"], others["against_variant"], strict=True)) == {

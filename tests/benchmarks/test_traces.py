@@ -18,7 +18,6 @@ from benchmarks.results.cell import Cell
 from benchmarks.results.ledger import Store
 from benchmarks.running.experiment import Finished, run_cells
 from benchmarks.running.plan import grid
-from benchmarks.running.run_cell import run_cell
 from benchmarks.running.workers import Work
 from benchmarks.traces import SamplingTrace, Traces, check, merged, of_table1, rows_of
 from rsgg.errors import RSGGError
@@ -158,10 +157,30 @@ def test_the_tables_of_a_run_are_both_files(stored: Path, tmp_path: Path) -> Non
     assert set(made["variant"]) == {"faithful", "released"} and set(drawn["candidate"]) == {0, 1, 2}
 
 
-def test_what_does_not_sample_along_an_order_is_not_traced() -> None:
-    (cell,) = grid([DATA], [rows()["empty", "control"]], folds=(1,), of=4)
-    outcome = run_cell(cell, observer=SamplingTrace())
-    assert outcome.status == "failed" and "there is nothing to trace" in outcome.reason
+def test_what_does_not_sample_along_an_order_is_not_traced(tmp_path: Path) -> None:
+    """Its candidates are kept; those that keep the class, as the empty graph of a tree does, are not valid."""
+    plan = grid([DATA], [rows()["empty", "control"]], folds=(1,), of=4, k=2)
+    run_cells(plan, Store(tmp_path / "traces"), Work(observer=SamplingTrace()))
+    made, drawn = read(tmp_path, plan[0])
+    ledger = Store(tmp_path / "traces").ledger(plan)
+    assert made.empty and len(drawn) == len(ledger)
+    flips = ledger.sort_values(["instance", "candidate"])["predicted"] != 0
+    assert drawn["found"].tolist() == (flips & (drawn["candidate"] == 0)).tolist() and drawn["found"].any()
+
+
+def test_what_candidates_are_worth_is_a_table(stored: Path, tmp_path: Path) -> None:
+    """Of all cells of the file, also those of an earlier run; counted again by hand for one row."""
+    for cell in cells(k=3):
+        Traces().write(Finished([cell], Store(stored / "traces"), tmp_path, {}), None)
+    table = pd.read_csv(tmp_path / "candidates.csv")
+    assert list(table.columns) == traces.COLUMNS and set(table["variant"]) == {"faithful", "released"}
+    own = table[table["variant"] == "faithful"].set_index("metric")
+    _, drawn = read(stored, cells(k=3)[0])
+    valid = drawn.groupby("instance")["found"].any()
+    assert own.loc["validity_at_k", "mean"] == pytest.approx(valid.mean()) and own.loc["k", "mean"] == 3
+    assert own.loc["validity_at_1", "mean"] == pytest.approx(drawn[drawn["candidate"] == 0]["found"].mean())
+    assert own.loc["validity_at_k", "n"] == len(valid) >= own.loc["diversity", "n"]
+    assert own.loc["distinct", "mean"] <= 3
 
 
 # -- The command ---------------------------------------------------------------------------------------------------
@@ -191,7 +210,7 @@ def test_the_command_goes_on_where_it_stopped(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--methods", "cf2"], "CF² does not sample along a partial order, so there is nothing to trace"),
+        (["--methods", "cf3"], "There is no method 'cf3'; did you mean 'cf2'?"),
         (["--seeds", "1"], "No such option: --seeds"),
         (["--folds", "10"], "There is no fold 10; the folds are 0 to 9."),
         (["--candidates", "0"], "greater than or equal to 1"),

@@ -66,7 +66,7 @@ def test_ablation_draws_the_stored_means_and_says_what_is_missing(tmp_path: Path
     assert "CF² ∇" not in panel(one.figure, "a").get_legend_handles_labels()[1]
     absent = next(gap for gap in one.missing if gap.startswith("CF² ∇ / CF², as released / "))
     assert absent.endswith(" at 3, 5, 8, 10, 12, 15, 18, 20, 23, 25, 28")
-    assert "folds: fewer than ten at 2 of 88 points" in one.missing
+    assert "folds: fewer than ten at 2 of 99 points" in one.missing
     assert (
         "RSGG-CE, by score function: from 3 to 28, Correctness goes from 0.80 to 0.90 and GED from 4.5 to 2.5."
         in one.caption

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ import pandas as pd
 import pytest
 from matplotlib.lines import Line2D
 
+from benchmarks.registry import tasks
 from benchmarks.registry.methods import rows as registered
 from benchmarks.results.reader import Results
-from figures import break_even, budget, paired, pareto, per_class, style, tradeoff
+from figures import break_even, budget, figure, paired, pareto, per_class, style, tradeoff
 from figures.figure import Draw
 
 
@@ -291,3 +293,12 @@ def test_figures_say_that_nothing_is_stored(draw: Draw, absent: str, tmp_path: P
     drawn.figure.canvas.draw()
     assert drawn.missing and all(absent in sentence for sentence in drawn.missing)
     assert "from no file" in drawn.figure.get_suptitle()
+
+
+def test_a_data_set_of_the_registry_that_is_not_the_papers_has_a_panel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Versions of the paper's data, such as renamed nodes, stand beside them in tables and have none."""
+    more = replace(tasks.TREE_CYCLES, name="more-trees", label="More trees")
+    monkeypatch.setattr(tasks, "TASKS", [*tasks.TASKS, more])
+    names = ["asd", "more-trees", "tree-cycles-relabelled", "tree-cycles-32", "tree-cycles", "a-user-s"]
+    shown = figure.tasks_in(pd.DataFrame({"dataset": names}))
+    assert [task.name for task in shown] == ["tree-cycles", "asd", "more-trees", "a-user-s"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from benchmarks.judging.collapse import judge, signs
+from benchmarks.judging.collapse import judge
+from rsgg.collapse import signs
 
 GOOD = {"flip_rate": 0.9, "edits": 2.0, "diversity": 1.0, "score_spread": 0.2}
 EDGES = pd.Series({"d": 28.0})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import fields, is_dataclass, make_dataclass, replace
+from dataclasses import is_dataclass, make_dataclass, replace
 from typing import Any
 
 import pytest
@@ -48,7 +48,7 @@ def test_white_box_is_what_the_class_says_with_the_options_of_every_task(method:
 @every_row
 def test_every_declared_option_exists_and_differs_from_its_default(method: Method) -> None:
     """A default that is said aloud would give the same result another address."""
-    defaults = {option.name: getattr(method.load()(), option.name) for option in fields(method.load())}
+    defaults = method.defaults()
     assert set(method.on) <= set(tasks.tasks())
     assert "device" not in method.options
     for options in (method.options, *method.on.values()):
@@ -119,6 +119,19 @@ def test_a_definition_names_what_differs_and_nothing_else() -> None:
     }  # fmt: skip
 
 
+# What makes a row the row it is; everything else is a value that was chosen on a task and belongs into `on`.
+WHAT_A_ROW_IS = {"certify", "generator", "sampler", "minimality", "reward"}
+
+
+@every_row
+def test_values_that_were_chosen_on_a_task_apply_there_only(method: Method) -> None:
+    """On another data set a row has its class's own defaults."""
+    assert set(method.options) <= WHAT_A_ROW_IS
+    base: dict[str, Any] = {"base": Draws()} if method.base else {}
+    elsewhere, own = (method.load()(**options, **base) for options in (method.for_task("mine").options, method.options))
+    assert elsewhere.hyperparameters() == own.hyperparameters()
+
+
 # -- Small and new ---------------------------------------------------------------------------------------
 
 
@@ -128,13 +141,13 @@ def _row(explainer: str, **options: Any) -> Method:
 
 def test_tiny_keeps_what_a_row_is_about_and_shrinks_the_rest() -> None:
     assert _row("tests.standins:Draws", flips=7).tiny().options == {"flips": 1}
-    wrapped = _row("rsgg.minimise:Minimised", base=Draws(flips=7)).tiny()
+    wrapped = _row("rsgg.compose:Minimised", base=Draws(flips=7)).tiny()
     assert wrapped.options["base"].flips == 1
     assert methods.rows()["rsgg-ce-untrained", "control"].tiny().options["generator"] == "untrained"
 
 
 def test_a_method_is_built_anew_for_every_cell() -> None:
-    method = _row("rsgg.minimise:Minimised", base=Draws())
+    method = _row("rsgg.compose:Minimised", base=Draws())
     one, other = method.build(), method.build()
     assert one.base is not other.base, "what one fold learns is not there in the next"  # type: ignore[attr-defined]
     assert method.build("meta").base.device == "meta"  # type: ignore[attr-defined]

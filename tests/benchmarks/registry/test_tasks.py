@@ -10,11 +10,14 @@ import pytest
 import torch
 
 from benchmarks.registry import ablations, methods, tasks
-from benchmarks.registry.tasks import ASD, TASKS, TREE_CYCLES, TaskEntry
+from benchmarks.registry.tasks import ASD, LEARNT, TASKS, TREE_CYCLES, TaskEntry
 from benchmarks.results.cell import Cell
+from benchmarks.running import plan
+from rsgg.contract import check_task
 from rsgg.data import TreeCycles
 from rsgg.errors import UsageError
 from rsgg.task import Task
+from tests.graphs import needs_public_data
 from tests.standins import DATA, DRAWS
 
 every_task = pytest.mark.parametrize("entry", TASKS, ids=lambda entry: entry.name)
@@ -104,6 +107,42 @@ def test_the_training_graphs_of_a_fold_are_a_task_of_their_own() -> None:
 def test_classes_have_names() -> None:
     assert ASD.class_name(1) == "autistic" and ASD.class_name(2) == "class 2"
     assert TREE_CYCLES.title == "Tree-Cycles (28 nodes)" and replace(TREE_CYCLES, about="").title == "Tree-Cycles"
+
+
+# -- How a task is measured --------------------------------------------------------------------------------
+
+
+def test_limits_are_part_of_what_is_declared_where_there_are_any() -> None:
+    entry = tasks.task("mutag-gin")
+    limits = {"max_train": 400, "max_test": 60, "budget": 2000}
+    assert (
+        entry.definition() == {"name": "mutag-gin", **limits} and entry.build().parameters().items() >= limits.items()
+    )
+    assert ASD.definition() == {"name": "asd"} and TREE_CYCLES.definition() == {"name": "tree-cycles"}
+    small = entry.small()
+    assert (small.max_train, small.max_test, small.budget) == (40, 12, 2000) and TREE_CYCLES.small().max_test is None
+    assert entry.measured_by({"max_test": 3, "name": "other"}) == replace(entry, max_test=3)
+
+
+def test_learnt_oracles_are_measured_alike_and_stay_out_of_table_1() -> None:
+    assert len(LEARNT) >= 9 and all(entry in TASKS and not entry.in_table1 for entry in LEARNT)
+    assert {(entry.folds, entry.max_train, entry.max_test, entry.budget) for entry in LEARNT} == {(5, 400, 60, 2000)}
+    largest = {entry.name: getattr(entry.build().dataset, "max_nodes", 25) for entry in LEARNT}
+    assert {name for name, n in largest.items() if n is None} == {"mutag-gin", "mutag-gcn"}, "of 28 nodes at most"
+
+
+@needs_public_data
+@pytest.mark.parametrize("name", ["aids-gcn", "proteins-gcn"])
+def test_tasks_with_published_oracles_keep_the_contract(name: str) -> None:
+    check_task(tasks.task(name).build())
+
+
+def test_a_task_is_cut_into_the_folds_that_it_says() -> None:
+    cells = plan.grid([tasks.task("mutag-gin"), ASD], [DRAWS], folds=(0, 4, 5))
+    assert [(cell.task.name, cell.fold, cell.folds) for cell in cells] == [
+        ("mutag-gin", 0, 5), ("mutag-gin", 4, 5), ("asd", 0, 10), ("asd", 4, 10), ("asd", 5, 10),
+    ]  # fmt: skip
+    assert cells[0].definition["folds"] == 5 and "folds" not in cells[2].definition
 
 
 # -- Asking ----------------------------------------------------------------------------------------------

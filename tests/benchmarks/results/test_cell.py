@@ -90,7 +90,7 @@ print(Cell(data, Method("draws", "control", "anywhere:Draws", "D"), 1, 4).key)
 
 def test_wrapped_methods_are_told_apart_by_their_base_and_not_by_its_device() -> None:
     def key(**options: Any) -> str:
-        wrapped = Method("m", "v", "rsgg.minimise:Minimised", "M", options={"base": Draws(**options)})
+        wrapped = Method("m", "v", "rsgg.compose:Minimised", "M", options={"base": Draws(**options)})
         return Cell(DATA, wrapped, 0).key
 
     assert key() != key(flips=5)
