@@ -186,6 +186,45 @@ class EdgeCount(Constraint):
 
 
 @dataclass(frozen=True)
+class EdgesForSize(Constraint):
+    """Edges less nodes, |E| - |V|, stay in the range of real graphs of similar size: `EdgesForSize.of(graphs)`.
+
+    `groups` are (nodes, least, most), ascending by nodes: a graph belongs to the first group with at least as many
+    nodes, or else to the last one. An original outside the range may stay as far outside as it is. Like `EdgeCount`,
+    the rule leaves no edit out of an order.
+    """
+
+    groups: tuple[tuple[int, int, int], ...]
+    looks_at_graphs = True
+
+    def __post_init__(self) -> None:
+        nodes = [group[0] for group in self.groups]
+        if not nodes or sorted(set(nodes)) != nodes or any(least > most for _, least, most in self.groups):
+            raise UsageError("EdgesForSize needs groups (nodes, least, most), ascending by nodes, with least <= most.")
+
+    @classmethod
+    def of(cls, graphs: Any, n_groups: int = 10) -> EdgesForSize:
+        """Of real graphs in at most `n_groups` groups that hold about equally many of them."""
+        real = GraphBatch.of(graphs)
+        sizes = real.sizes.cpu().numpy()
+        beyond = real.n_edges.cpu().numpy() - sizes
+        ends = np.unique(np.quantile(sizes, np.arange(1, n_groups + 1) / n_groups, method="inverted_cdf"))
+        group = np.searchsorted(ends, sizes)
+        ranges = [(beyond[group == i].min(), beyond[group == i].max()) for i in range(len(ends))]
+        return cls(tuple((int(end), int(low), int(high)) for end, (low, high) in zip(ends, ranges, strict=True)))
+
+    def range_of(self, n_nodes: int) -> tuple[int, int]:
+        """The least and the most of |E| - |V| among real graphs of about so many nodes."""
+        _, least, most = next((group for group in self.groups if n_nodes <= group[0]), self.groups[-1])
+        return least, most
+
+    def allows(self, original: Graph, adjacency: np.ndarray) -> bool:
+        least, most = self.range_of(len(adjacency))
+        had, has = original.n_edges - original.n_nodes, int(adjacency.sum()) // 2 - len(adjacency)
+        return bool(min(least, had) <= has <= max(most, had))
+
+
+@dataclass(frozen=True)
 class Satisfies(Constraint):
     """A rule of one's own: `rule(original, adjacency)` is asked about every edited graph."""
 
