@@ -204,8 +204,9 @@ class EdgesForSize(Constraint):
 
     @classmethod
     def of(cls, graphs: Any, n_groups: int = 10) -> EdgesForSize:
-        """Of real graphs in at most `n_groups` groups that hold about equally many of them."""
+        """Of real graphs, in at most `n_groups` groups of about equally many, 30 or more each if there are so many."""
         real = GraphBatch.of(graphs)
+        n_groups = max(1, min(n_groups, len(real) // 30))
         sizes = real.sizes.cpu().numpy()
         beyond = real.n_edges.cpu().numpy() - sizes
         ends = np.unique(np.quantile(sizes, np.arange(1, n_groups + 1) / n_groups, method="inverted_cdf"))
