@@ -46,16 +46,16 @@ def encode(graphs: GraphBatch, kind: str) -> Tensor:
 
 
 def _structural(graphs: GraphBatch) -> Tensor:
-    a = _block_diagonal(graphs)
+    a = block_diagonal(graphs)
     columns = [_degree(a), *_return_probabilities(a), _core_number(a)]
     return _rows(columns, graphs).float()
 
 
 def _centralities(graphs: GraphBatch) -> Tensor:
-    a = _block_diagonal(graphs)
+    a = block_diagonal(graphs)
     n = np.repeat(graphs.sizes.numpy(), graphs.n_nodes)
     paths = _shortest_paths(a)
-    columns = [_degree(a), _betweenness(a, paths, n), _closeness(paths, n), _harmonic(paths), _clustering(a)]
+    columns = [_degree(a), _betweenness(a, paths, n), _closeness(paths, n), _harmonic(paths), clustering(a)]
     dense = [_katz(graphs), _second_order(a, graphs), _laplacian_spectrum(graphs)]
     return torch.cat((_rows(columns, graphs), torch.stack(dense, 2)), 2)
 
@@ -63,7 +63,7 @@ def _centralities(graphs: GraphBatch) -> Tensor:
 _KINDS: dict[str, Callable[[GraphBatch], Tensor]] = {"structural": _structural, "centralities": _centralities}
 
 
-def _block_diagonal(graphs: GraphBatch) -> csr_array:
+def block_diagonal(graphs: GraphBatch) -> csr_array:
     """All graphs as one: node v of graph b is row b·N + v. Multiplicities and self loops are left out."""
     b, u, v = np.nonzero(graphs.adjacency.numpy())
     simple = u != v
@@ -172,7 +172,7 @@ def _harmonic(paths: list[csr_array]) -> np.ndarray:
     return sum((count / d for d, count in enumerate(at, 1)), np.zeros(paths[0].shape[0]))
 
 
-def _clustering(a: csr_array) -> np.ndarray:
+def clustering(a: csr_array) -> np.ndarray:
     """Share of pairs of neighbours that are neighbours themselves."""
     degree = _degree(a)
     return _divide((a @ a).multiply(a).sum(1), degree * (degree - 1))
