@@ -1,7 +1,7 @@
-"""The rules of judgement, of verdicts on printed numbers, marks in tables, findings and claims: all, and nothing else.
+"""The rules by which this project judges: verdicts on printed numbers, marks in tables, findings and claims.
 
-They lie here, below stored results, judgements and figures, because all three follow them. A rule is changed in a
-commit of its own that gives the reason, before any table is rendered with it. The rules on kinds, on what can fail, on
+All rules are in this file, and nothing else is. It lies below stored results, judgements and figures, because all three
+follow it. A rule is changed in a commit of its own that gives the reason, before any table is rendered with it. The rules on kinds, on what can fail, on
 runtimes and on marks were not written blindly: the committed results, and how many cells of each kind agree, were known
 by then. No printed number counts as reproduced that did not before; withdrawing the verdicts on runtimes takes away
 some agreements in order and some differences.
@@ -15,11 +15,12 @@ mean would fall (`rsgg.statistics.prediction_interval`):
 - `not comparable`: a runtime, which is never judged.
 
 What "reproduced" is worth depends on two things. `kind` says where the cell comes from (`KINDS`; each printed cell is
-classified in results/paper/kinds.csv). `can_fail` says whether agreement could have failed: "no" if the interval also
-holds the value that the paper prints for any rival, i.e. another method on the same data set and metric, with the same
-rounding; "no" for the Correctness of a method that moves every graph one way, if the interval holds the share of a
-class, since any such method would have agreed; "no" for what is not judged; else "yes". An *informative* agreement is a
-cell that is independent, can fail, and is reproduced.
+classified in results/paper/kinds.csv). `can_fail` says whether agreement could have failed. What is not reproduced did
+fail: "yes". Of what is reproduced, it is "no" if the interval also holds the value that the paper prints for any rival,
+i.e. another method on the same data set and metric, with the same rounding, and "no" for the Correctness of a method
+that moves every graph one way, if the interval holds the share of a class, since any such method would have agreed:
+such an agreement says little. It is "no" for what is not judged, else "yes". An *informative* cell is independent and
+can fail. As failures always count and agreements only where they could have failed, this count leans against the paper.
 """
 
 from __future__ import annotations
