@@ -61,11 +61,24 @@ one minus this on those of the other."""
 
 # -- Marks -----------------------------------------------------------------------------------------------
 
+MEASURES_OF_SUCCESS = frozenset({"correctness", "fidelity"})
+
 CORRECTNESS_FLOOR = 0.9
 """Best and second best of anything but `MEASURES_OF_SUCCESS` are marked only among rows whose Correctness is at least
-this: few edits, or a low cost, are no merit where nothing is explained."""
+this: a low cost is no merit where nothing is explained."""
 
-MEASURES_OF_SUCCESS = frozenset({"correctness", "fidelity"})
+MEASURES_OF_DISTANCE = frozenset({"ged", "sparsity", "ged_on_success", "optimality_gap"})
+AS_CORRECT_AS_THE_BEST = 0.005
+"""Best and second best of `MEASURES_OF_DISTANCE` are marked only among rows whose Correctness is at most this below the
+best of the table. A row that explains the easier graphs only, or counts 0 edits where it fails, needs fewer edits than
+the optimum over all graphs, and that is no merit either."""
+
+NEVER_MARKED = frozenset(
+    {"runtime", "oracle_calls", "oracle_accuracy", "removal_auroc", "fit_calls", "fit_seconds", "explain_seconds"}
+)
+"""Columns without a best: Runtime and Oracle Calls are in the accounting of each printed row, with training inside for
+some and not for others; seconds were taken with several workers on one machine; Oracle Accuracy is the oracle's; the
+others are of few rows."""
 
 WHITE_BOX, COLLAPSES, ONE_REPLICATE = "∇", "†", "¹"
 ROW_MARKS = {
