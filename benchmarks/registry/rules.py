@@ -31,6 +31,7 @@ LEVEL = 0.95  # of every interval
 ROUNDING = 0.5  # units of the last printed digit that a printed value may be off
 MIN_FOLDS = 5  # with fewer, there is no prediction interval, hence no verdict; others are bootstrapped over instances
 MIN_REPLICATES = 3  # of ten folds each; with fewer, t quantiles are so large that the interval holds almost anything
+# A prediction interval of a share (Correctness, Fidelity, Oracle Accuracy) ends at 0 and 1: no further mean lies beyond.
 
 # -- Verdicts --------------------------------------------------------------------------------------------
 
@@ -40,7 +41,8 @@ NOT_COMPARABLE = "not comparable"
 COMPARED_VARIANTS = frozenset({"released", "literal", "faithful"})
 """Rows that are held against the printed one: what the released code computes, the paper to the letter (the text that
 the printed row is said to come from: whether it gives that row is the most direct question of all), and the methods as
-their papers define them. The verdict on a printed number is that of the released row alone."""
+their papers define them. The verdict on a printed number is that of the released row alone; another row has one only
+where its cell can fail, so that no wide interval passes for an agreement."""
 MACHINE_DEPENDENT = frozenset({"runtime"})
 WHY_NOT_COMPARABLE = "another machine, another implementation and other work timed"
 
