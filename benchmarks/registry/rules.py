@@ -113,6 +113,9 @@ than was asked, or where two findings of one kind asked different things:
   says it.
 - Findings 2 (GED), 4 (sizes and printed calls) and 10 (Oracle Calls) name the one quantity that they look at.
 - Finding 9 no longer counts the cycles of graphs made here, which say nothing about the paper's (see Claims).
+- Finding 10 is consistent by construction: the shares of trained folds come from the printed calls that it then meets.
+  It can fail, as one share has to give whole folds and all rows of a data set, but it is no evidence of its own.
+- Finding 13 asks what the released RSGG-CE's successes are once every edge counts once, as in a simple graph.
 """
 
 CLOSED_FORM_SHARE = 0.005  # of a printed GED: how far closed form and measurement may be from it (finding 2)
