@@ -82,13 +82,16 @@ NEVER_MARKED = frozenset(
 some and not for others; seconds were taken with several workers on one machine; Oracle Accuracy is the oracle's; the
 others are of few rows."""
 
-WHITE_BOX, COLLAPSES, ONE_REPLICATE = "∇", "†", "¹"
+WHITE_BOX, PROBABILITIES, COLLAPSES, FEW_REPLICATES = "∇", "ᵖ", "†", "¹"
 ROW_MARKS = {
-    WHITE_BOX: "uses the oracle's exact gradient (white box); all others ask for classes only",
-    COLLAPSES: "fits collapse by the rule of benchmarks/judging/collapse.py; how many is said with the table",
-    ONE_REPLICATE: "one replicate: its interval is over folds of one data set with one set of seeds",
+    WHITE_BOX: "uses the oracle's exact gradient (white box)",
+    PROBABILITIES: "is told the probabilities of the oracle's relaxation",
+    COLLAPSES: "some fits, or those of its base, collapse",
+    FEW_REPLICATES: f"fewer than {MIN_REPLICATES} replicates: its interval is over folds of one",
 }
-"""Marks behind the name of a row. A row that was not measured on all ten folds also says on how many."""
+"""Marks behind the name of a row; rows with neither of the first two ask the oracle for classes only. What collapse is,
+is said in rsgg/collapse.py, and how many fits do, with the tables. A row that was not measured on all ten folds also
+says on how many."""
 
 # -- Findings --------------------------------------------------------------------------------------------
 
