@@ -24,6 +24,10 @@ class OracleTimeout(OracleError):
     """An oracle that did not answer in the time that it was given."""
 
 
+class UnknownClass(OracleError):
+    """An oracle that answered a class that it does not have."""
+
+
 class BudgetExhausted(RSGGError):
     """An explainer asked the oracle more often than its budget allows, or after its time was used up."""
 

@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -34,6 +35,7 @@ from rsgg.errors import (
     OracleError,
     OracleTimeout,
     RSGGError,
+    UnknownClass,
     UsageError,
 )
 from rsgg.graph import Graph, GraphBatch
@@ -374,8 +376,7 @@ class Explainer(ABC):
         batch, counted = GraphBatch.of(graphs), _counting(oracle)
         self._require_relaxation(counted)
         if self.capabilities.learns:
-            asked = counted.oracle if self.capabilities.reads_labels else counted
-            classes = _known_classes(asked.predict(batch), counted)
+            classes = counted.check(batch) if self.capabilities.reads_labels else counted.predict(batch)
             missing = sorted(set(range(counted.n_classes)) - set(classes.tolist()))
             if missing:
                 raise FitError(
@@ -426,8 +427,17 @@ class Explainer(ABC):
         self._require_target(target)
         counted.forget_owners(len(batch))
         start = time.process_time()
-        with one_thread_if_small(batch):
-            classes, candidates = self._candidates(batch, counted, k, seed, target)
+        try:
+            with one_thread_if_small(batch):
+                classes, candidates = self._candidates(batch, counted, k, seed, target)
+        except UnknownClass:  # its number of classes is not what it says: that concerns all graphs
+            raise
+        except OracleError as error:
+            unread = counted.unanswered(batch)
+            if not unread or (len(unread) == len(batch) and not isinstance(error, OracleTimeout)):
+                raise
+            others = partial(self.explain, oracle=counted, k=k, seed=seed, target=target, check=check)
+            return _around_unread(batch, unread, k, others)
         seconds = (time.process_time() - start) / (len(batch) * k)
         if len(candidates) != len(batch) * k:
             raise RSGGError(
@@ -445,31 +455,27 @@ class Explainer(ABC):
         self, batch: GraphBatch, counted: CountingOracle, k: int, seed: int, target: int | None
     ) -> tuple[Tensor | None, list[Candidate]]:
         """The classes of the graphs, None where the budget is too small to ask for them, and what the method offers."""
-        count, classes = len(batch) * k, None
         if counted.exhausted(0):
-            return None, [Candidate(None, "the budget does not allow a single oracle call")] * count
-        try:
-            classes = _known_classes(counted.predict(batch, torch.arange(len(batch)) * k), counted)
-            self._require_same_classes(counted)
-            if target is not None and target >= counted.n_classes:
-                raise UsageError(
-                    f"target = {target} makes no sense: the oracle {counted.name!r} has {counted.n_classes} classes, "
-                    "numbered from 0."
-                )
-            constraints = self.all_constraints()
-            feasible = Feasible(batch, constraints) if constraints else None
-            with counted.explaining(classes, k, target, feasible):
-                candidates = self._explain(batch, classes, counted, k, seed)
-            if feasible is not None:
-                candidates = [self._kept(one, owner // k, feasible) for owner, one in enumerate(candidates)]
-            if target is None:
-                return classes, candidates
-            there = (classes == target).repeat_interleave(k).tolist()
-            already = Candidate(None, f"the graph is of class {target} already")
-            return classes, [already if is_there else one for one, is_there in zip(candidates, there, strict=True)]
-        except OracleTimeout as error:
-            reason = str(error)
-            return classes, [Candidate(None, f"{reason[0].lower()}{reason[1:]}")] * count
+            nothing = Candidate(None, "the budget does not allow a single oracle call")
+            return None, [nothing] * (len(batch) * k)
+        classes = counted.predict(batch, torch.arange(len(batch)) * k)
+        self._require_same_classes(counted)
+        if target is not None and target >= counted.n_classes:
+            raise UsageError(
+                f"target = {target} makes no sense: the oracle {counted.name!r} has {counted.n_classes} classes, "
+                "numbered from 0."
+            )
+        constraints = self.all_constraints()
+        feasible = Feasible(batch, constraints) if constraints else None
+        with counted.explaining(classes, k, target, feasible):
+            candidates = self._explain(batch, classes, counted, k, seed)
+        if feasible is not None:
+            candidates = [self._kept(one, owner // k, feasible) for owner, one in enumerate(candidates)]
+        if target is None:
+            return classes, candidates
+        there = (classes == target).repeat_interleave(k).tolist()
+        already = Candidate(None, f"the graph is of class {target} already")
+        return classes, [already if is_there else one for one, is_there in zip(candidates, there, strict=True)]
 
     def _kept(self, candidate: Candidate, instance: int, feasible: Feasible) -> Candidate:
         """The candidate, or a failure where it breaks a constraint: a method that declares more than it does."""
@@ -673,6 +679,19 @@ def _result(
     )  # fmt: skip
 
 
+def _around_unread(
+    graphs: GraphBatch, unread: dict[int, str], k: int, explain: Callable[[GraphBatch], list[Counterfactual]]
+) -> list[Counterfactual]:
+    """Results where the oracle cannot read some inputs (`unread`, with its reasons): the others are explained."""
+    rest = [i for i in range(len(graphs)) if i not in unread]
+    explained = explain(graphs.select(torch.tensor(rest))) if rest else []
+    results = {(rest[one.instance], one.candidate): replace(one, instance=rest[one.instance]) for one in explained}
+    for i, reason in unread.items():
+        for j in range(k):
+            results[i, j] = Counterfactual(graphs[i], None, i, j, f"the oracle cannot read the input: {reason}", 0, 0.0)
+    return [results[key] for key in sorted(results)]
+
+
 def _judged(result: Counterfactual, after: int, target: int | None, method: str) -> Counterfactual:
     """The result, of whose graph the oracle has said the class."""
     flips = after != result.before if target is None else after == target
@@ -688,16 +707,6 @@ def _unchecked(result: Counterfactual, error: Exception) -> Counterfactual:
         return result
     return replace(result, reason=f"the oracle failed when it was asked about the result ({error})")
 
-
-def _known_classes(classes: Tensor, oracle: CountingOracle) -> Tensor:
-    """The oracle's answers, which have to be classes that it says it has."""
-    outside = classes[(classes < 0) | (classes >= oracle.n_classes)]
-    if len(outside):
-        raise OracleError(
-            f"The oracle {oracle.name!r} answered class {int(outside[0])}, but has {oracle.n_classes} classes, "
-            "numbered from 0; set its n_classes."
-        )
-    return classes
 
 
 def _width(graphs: GraphBatch) -> int:

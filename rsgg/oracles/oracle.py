@@ -24,13 +24,14 @@ from torch import Tensor
 
 from rsgg.constraints import Constraint, Feasible
 from rsgg.edges import EdgeBatch
-from rsgg.errors import BudgetExhausted, OracleError, OracleTimeout
+from rsgg.errors import BudgetExhausted, OracleError, OracleTimeout, UnknownClass
 from rsgg.graph import GraphBatch
 
 if TYPE_CHECKING:
     from rsgg.data.dataset import Dataset
 
 MAX_DENSE_BYTES = 1 << 26  # memory for graphs that an oracle wants to see as matrices
+MOST_TIMEOUTS = 3  # questions about single graphs in a row that may go unanswered before the oracle is given up
 
 
 class Oracle(ABC):
@@ -243,9 +244,10 @@ class CountingOracle(WrappedOracle):
       wall clock in all; when they are used up every owner counts as exhausted. The clock is read after each answer, so
       a method that asks `exhausted` before each question is stopped without an error. A question that is under way is
       not interrupted by it.
-    - `patience`: seconds to wait for one batch of questions. An oracle that hangs (a server that is gone) is given up
-      after them with `OracleTimeout`, which `explain` turns into results with a reason. Questions are then asked in a
-      thread of their own, which is left behind.
+    - `patience`: seconds to wait for one batch of questions. While graphs are explained, a batch that is not answered
+      in time is asked about graph by graph: a graph that takes too long costs its own instance only. After three such
+      graphs in a row the oracle hangs (a server that is gone): nobody may ask any more, and what was found before is
+      kept. Elsewhere `OracleTimeout` is raised. Questions are asked in a thread of their own, which is left behind.
 
     A method that computes with the oracle's model in its own way, past this class, charges that with `charge`.
 
@@ -282,6 +284,9 @@ class CountingOracle(WrappedOracle):
         self._accounts = Accounts()
         self._failures: dict[int, str] = {}
         self._refused: set[int] = set()
+        self._unanswered: set[int] = set()  # owners for whom a question took too long: they may ask no more
+        self._timeouts = 0  # in a row
+        self._hanging = ""  # what there is to say about an oracle that was given up
         self._deadline: float | None = None
         self.out_of_time = False  # is the time of the batch used up?
 
@@ -289,7 +294,7 @@ class CountingOracle(WrappedOracle):
     def limited(self) -> bool:
         """Can an owner be exhausted at all? Without limits methods need not ask."""
         wanted = self._request is not None and self._request.target is not None
-        return self.budget is not None or self.seconds is not None or wanted
+        return any(limit is not None for limit in (self.budget, self.seconds, self.patience)) or wanted
 
     def prepared(self, dataset: Dataset) -> CountingOracle:
         return CountingOracle(self.oracle.prepared(dataset), self.budget, self.seconds, patience=self.patience)
@@ -302,6 +307,8 @@ class CountingOracle(WrappedOracle):
         self._accounts = Accounts()
         self._failures.clear()
         self._refused.clear()
+        self._unanswered.clear()
+        self._timeouts, self._hanging = 0, ""
         self.out_of_time = False
         self._deadline = None if self.seconds is None else self._now() + count * self.seconds
 
@@ -311,7 +318,8 @@ class CountingOracle(WrappedOracle):
 
     def left(self, owner: int) -> float:
         """How many questions this owner may still ask; infinite without a budget."""
-        if self._request is not None and self._request.is_there(self._accounts.payer(owner)):
+        payer = self._accounts.payer(owner)
+        if payer in self._unanswered or (self._request is not None and self._request.is_there(payer)):
             return 0
         if self._accounts.payers is not None:
             return self._accounts.allowance[owner] - self.calls_of(owner)
@@ -319,8 +327,8 @@ class CountingOracle(WrappedOracle):
 
     def trouble_of(self, owner: int) -> str:
         """What kept an owner from an answer, for the reason of a failure; empty where nothing did."""
-        if owner in self._failures:
-            return self._failures[owner]
+        if owner in self._failures or self._hanging:
+            return self._failures.get(owner, self._hanging)
         return "not all graphs that were tried are allowed by the constraints" if owner in self._refused else ""
 
     @contextmanager
@@ -401,6 +409,24 @@ class CountingOracle(WrappedOracle):
     def check(self, graphs: GraphBatch) -> Tensor:
         """Classes of results, int64 [B], as they are, charged to nobody: judging costs no method a call."""
         return self._answers(graphs)
+
+    def unanswered(self, graphs: GraphBatch) -> dict[int, str]:
+        """The graphs that the oracle does not answer about, each asked about alone, and why; charged to nobody.
+
+        After `MOST_TIMEOUTS` in a row that took too long the oracle hangs: none of the others is asked about.
+        """
+        unanswered: dict[int, str] = {}
+        in_a_row = 0
+        for i in range(len(graphs)):
+            try:
+                self._answers(graphs.select(torch.tensor([i])))
+                in_a_row = 0
+            except OracleError as error:
+                unanswered[i] = str(error)
+                in_a_row += isinstance(error, OracleTimeout)
+                if in_a_row == MOST_TIMEOUTS:
+                    return unanswered | dict.fromkeys(range(i + 1, len(graphs)), str(error))
+        return unanswered
 
     def charge(self, owner: int, calls: int = 1) -> None:
         """Charge questions that an owner has asked past this class, e.g. gradient steps through the model itself.
@@ -519,21 +545,41 @@ class CountingOracle(WrappedOracle):
             raise OracleError(
                 f"The oracle {self.name!r} must return one integer class per graph ({len(graphs)}); it returned {got}."
             )
+        self._timeouts = 0
+        return self._known(answers)
+
+    def _known(self, answers: Tensor) -> Tensor:
+        """The answers, which have to be classes that the oracle says it has."""
+        if len(answers) and (int(answers.min()) < 0 or int(answers.max()) >= self.n_classes):
+            outside = answers[(answers < 0) | (answers >= self.n_classes)]
+            raise UnknownClass(
+                f"The oracle {self.name!r} answered class {int(outside[0])}, but has {self.n_classes} classes, "
+                "numbered from 0; set its n_classes."
+            )
         return answers
 
     def _answers_or_unchanged(self, graphs: GraphBatch, payer: Tensor) -> Tensor:
         """The answers; where the oracle fails on a graph, the class of the input: what it cannot score is no result."""
+        assert self._request is not None
+        if self.out_of_time:
+            return self._request.unchanged(payer)
         try:
             return self._answers(graphs)
-        except OracleTimeout:
-            raise
         except OracleError as error:
-            assert self._request is not None
             if len(graphs) == 1:
-                self._failures.setdefault(int(payer[0]), str(error))
+                self._fail(int(payer[0]), error)
                 return self._request.unchanged(payer)
         one_by_one = torch.arange(len(graphs)).split(1)
         return torch.cat([self._answers_or_unchanged(graphs.select(row), payer[row]).cpu() for row in one_by_one])
+
+    def _fail(self, owner: int, error: OracleError) -> None:
+        """Note why an owner got no answer; where the oracle took too long, it may not ask again."""
+        self._failures.setdefault(owner, str(error))
+        if isinstance(error, OracleTimeout):
+            self._unanswered.add(owner)
+            self._timeouts += 1
+            if self._timeouts >= MOST_TIMEOUTS:
+                self.out_of_time, self._hanging = True, str(error)
 
     def _waited_for(self, ask: Callable[[], Tensor]) -> Tensor:
         """The answer, or `OracleTimeout` if it takes longer than the patience lasts."""

@@ -256,9 +256,70 @@ def test_an_oracle_that_hangs_does_not_hang_the_run(batches: int) -> None:
     results = RandomEdits().explain(GRAPHS, CountingOracle(Hangs(batches), patience=0.3))
     assert time.monotonic() - start < 10
     assert len(results) == len(GRAPHS)
-    assert {r.reason for r in results} == {"the oracle 'tree-cycles' did not answer within 0.3 s"} or batches == 2
+    assert all("'tree-cycles' did not answer within 0.3 s" in r.reason or r.found for r in results)
+    assert any(r.found for r in results) == (batches == 2), "what was found before is kept"
     with pytest.raises(OracleTimeout, match="did not answer within"):
         DDBS.tiny().fit(GRAPHS, CountingOracle(Hangs(0), patience=0.3))
+
+
+class SlowAboutSome(TreeCyclesOracle):
+    """Does not answer about graphs of four nodes, alone or in a batch."""
+
+    def predict(self, graphs: GraphBatch) -> Tensor:
+        if (graphs.sizes == 4).any():
+            time.sleep(30)
+        return super().predict(graphs)
+
+
+def test_one_slow_graph_costs_the_others_nothing() -> None:
+    slow = nx.path_graph(4)
+    results = TwoSided().explain([slow, *GRAPHS], CountingOracle(SlowAboutSome(), patience=0.3))
+    assert not results[0].found and "cannot read the input" in results[0].reason
+    plain = TwoSided().explain(GRAPHS, TreeCyclesOracle())
+    assert [r.instance for r in results] == list(range(len(GRAPHS) + 1))
+    assert [r.edits for r in results[1:]] == [r.edits for r in plain] and all(r.found for r in results[1:])
+
+
+class CannotRead(TreeCyclesOracle):
+    """Fails on some inputs: those with an even number of edges."""
+
+    def predict(self, graphs: GraphBatch) -> Tensor:
+        if (graphs.n_edges % 2 == 0).any():
+            raise ValueError("even")
+        return super().predict(graphs)
+
+
+def test_an_input_that_the_oracle_cannot_read_is_a_failure_of_its_own() -> None:
+    """The others are explained as if it were not there."""
+    odd = [graph for graph in GRAPHS if graph.number_of_edges() % 2]
+    even = [graph for graph in GRAPHS if graph.number_of_edges() % 2 == 0]
+    assert odd and even
+    results = TwoSided().explain([even[0], *odd], CannotRead(), k=2)
+    assert [(r.instance, r.candidate) for r in results] == [(i, j) for i in range(len(odd) + 1) for j in range(2)]
+    assert all("cannot read the input" in r.reason and "even" in r.reason for r in results[:2])
+    alone = TwoSided().explain(odd, CannotRead(), k=2)
+    assert [(r.edits, r.calls, r.found) for r in results[2:]] == [(r.edits, r.calls, r.found) for r in alone]
+    with pytest.raises(OracleError, match="even"):
+        TwoSided().explain(even, CannotRead())
+
+
+class ClassOutside(TreeCyclesOracle):
+    """Answers a class that it does not have about every graph that is not among the inputs."""
+
+    def __init__(self, inputs: GraphBatch, answer: int) -> None:
+        self.known, self.answer = {bytes(a.numpy().tobytes()) for a in inputs.adjacency}, answer
+
+    def predict(self, graphs: GraphBatch) -> Tensor:
+        known = torch.tensor([bytes(a.numpy().tobytes()) in self.known for a in graphs.adjacency])
+        return torch.where(known, super().predict(graphs), self.answer)
+
+
+@pytest.mark.parametrize("answer", [-1, 99])
+def test_a_class_outside_is_no_counterfactual(answer: int) -> None:
+    batch = GraphBatch.of(GRAPHS)
+    results = TwoSided().explain(batch, ClassOutside(batch, answer))
+    assert not any(r.found for r in results)
+    assert all(f"answered class {answer}" in r.reason for r in results)
 
 
 def test_patience_changes_nothing_for_an_oracle_that_answers() -> None:
