@@ -37,6 +37,8 @@ from rsgg.metrics import ScoresEdges, evaluate, removal_auroc
 from rsgg.oracles import CountingOracle
 from rsgg.task import Problem
 
+PATIENCE = 300.0  # seconds that an oracle from outside the project may take for a batch of questions
+
 Status = Literal["stored", "computed", "skipped", "failed", "no data"]
 
 
@@ -95,17 +97,25 @@ class Run:
 
     def fit(self) -> None:
         """Fit the explainer on the training graphs, as this cell's seed says."""
-        oracle, seed = CountingOracle(self.problem.oracle), self.cell.seed_for("fit")
+        seed = self.cell.seed_for("fit")
+        oracle = CountingOracle(self.problem.oracle, patience=self._patience)
         seed_everything(seed)
         start = time.process_time()
         self.explainer.fit(self.train, oracle, seed=seed)
         self.fit_seconds, self.fit_calls = time.process_time() - start, oracle.calls
 
+    @property
+    def _patience(self) -> float | None:
+        """The project's own oracles do not hang; a user's may, and must not hang the run."""
+        return PATIENCE if self.cell.task.task else None
+
     def explain(self, purpose: str = "explain") -> list[Counterfactual]:
         """Explain the test graphs; another purpose is another seed, for repetitions."""
         seed = self.cell.seed_for(purpose)
         seed_everything(seed)
-        oracle = CountingOracle(self.problem.oracle, self.problem.budget, self.cell.graph_seconds)
+        oracle = CountingOracle(
+            self.problem.oracle, self.problem.budget, self.cell.graph_seconds, patience=self._patience
+        )
         # Results are judged by `evaluate`, all in one batch: no need to check them here.
         return self.explainer.explain(self.test, oracle, k=self.cell.k, seed=seed, check=False)
 
