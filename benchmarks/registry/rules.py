@@ -85,13 +85,12 @@ others are of few rows."""
 WHITE_BOX, PROBABILITIES, COLLAPSES, FEW_REPLICATES = "∇", "ᵖ", "†", "¹"
 ROW_MARKS = {
     WHITE_BOX: "uses the oracle's exact gradient (white box)",
-    PROBABILITIES: "is told the probabilities of the oracle's relaxation",
+    PROBABILITIES: "is told probabilities of the oracle's relaxation; without ∇ or ᵖ, classes only",
     COLLAPSES: "some fits, or those of its base, collapse",
-    FEW_REPLICATES: f"fewer than {MIN_REPLICATES} replicates: its interval is over folds of one",
+    FEW_REPLICATES: f"fewer than {MIN_REPLICATES} replicates: the interval is over folds of one",
 }
-"""Marks behind the name of a row; rows with neither of the first two ask the oracle for classes only. What collapse is,
-is said in rsgg/collapse.py, and how many fits do, with the tables. A row that was not measured on all ten folds also
-says on how many."""
+"""Marks behind the name of a row. What collapse is, is said in rsgg/collapse.py, and how many fits do, with the tables.
+A row that was not measured on all ten folds also says on how many."""
 
 # -- Findings --------------------------------------------------------------------------------------------
 
