@@ -60,6 +60,7 @@ import torch
 from torch import Tensor
 
 from rsgg import collapse
+from rsgg.constraints import Constraint, editable
 from rsgg.errors import GraphError, UsageError
 from rsgg.explainer import (
     BUDGET_USED_UP,
@@ -73,7 +74,14 @@ from rsgg.explainer import (
 )
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle
-from rsgg.rsgg_ce.partial_order import ExistingThenMissing, Group, PartialOrder, groups_of, partial_order_advice
+from rsgg.rsgg_ce.partial_order import (
+    ExistingThenAll,
+    ExistingThenMissing,
+    Group,
+    PartialOrder,
+    groups_of,
+    partial_order_advice,
+)
 from rsgg.rsgg_ce.training import (
     ClassData,
     ClassTraining,
@@ -244,10 +252,12 @@ class RSGGCE(EdgeScorer):
 
     def _fit(self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, seed: int) -> None:
         features, settings = self._learn_scales(graphs), self._settings()
+        fixed = fixed_pairs(graphs, self.order, oracle.constraints)
         trained = []
         for c in range(oracle.n_classes):
             own = classes == c
-            data = ClassData(c, graphs.select(own), features[own], graphs.select(~own), oracle)
+            held = None if fixed is None else fixed[own]
+            data = ClassData(c, graphs.select(own), features[own], graphs.select(~own), oracle, held)
             if self.generator == "trained":
                 trained.append(self._training()(data, settings, seed, self.device).run())
             else:
@@ -283,6 +293,20 @@ class RSGGCE(EdgeScorer):
             graphs, classes, oracle, k, seed, self.edge_probabilities, order=self.order,
             sampler=sampler_named(self.sampler), iterations=self.iterations, reading=cast(Reading, self.reading),
         )  # fmt: skip
+
+
+def fixed_pairs(graphs: GraphBatch, order: PartialOrder, constraints: tuple[Constraint, ...]) -> Tensor | None:
+    """The pairs that no group of the order has or that a constraint closes, bool [B, N, N]; None if there are none.
+
+    Constraints that look at the edited graph as a whole are kept when graphs are explained, not in training.
+    """
+    if isinstance(order, ExistingThenMissing | ExistingThenAll) and not constraints:  # they have every pair
+        return None
+    open_ = torch.zeros_like(graphs.pair_mask)
+    for group in groups_of(order, graphs):
+        open_ |= group.pairs
+    fixed = graphs.pair_mask & ~(open_ & editable(graphs, constraints))
+    return fixed if fixed.any() else None
 
 
 # -- Algorithm 1 -----------------------------------------------------------------------------------------

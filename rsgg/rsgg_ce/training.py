@@ -252,6 +252,7 @@ class ClassData:
     """What the networks of class c learn from.
 
     `graphs` are its training graphs with the encoder's `features` [B, N, F]; `real` are graphs of the other classes.
+    `fixed` are the pairs of `graphs` that may not be edited, bool [B, N, N] (upper triangle); None: all may.
     """
 
     c: int
@@ -259,6 +260,7 @@ class ClassData:
     features: Tensor
     real: GraphBatch
     oracle: Oracle
+    fixed: Tensor | None = None
 
 
 @dataclass
@@ -337,7 +339,8 @@ class ClassTraining:
         self.averaged_vector = as_one_vector(self.averaged)
         self.g_optimiser = Adam(self.generator, settings.generator_lr)
         self.d_optimiser = Adam(self.discriminator, settings.discriminator_lr)
-        self.own = training_pairs(data.graphs, data.features, device)  # graphs as matrices or as lists of edges
+        # Graphs as matrices or as lists of edges.
+        self.own = training_pairs(data.graphs, data.features, device, data.fixed)
         self.real = training_pairs(data.real, data.features[:0], device)
         self.node_mask, self.real_mask = data.graphs.node_mask.to(device), data.real.node_mask.to(device)
 

@@ -25,6 +25,7 @@ from rsgg.oracles.oracle import Oracle
 LARGEST_MATRIX = 120  # nodes: up to here matrices are faster than lists of edges
 GRAPHS_PER_BLOCK = 128  # large graphs of which a sample is drawn at the same time
 MISSING_PAIRS_PER_NODE = 4  # K / n, missing pairs that are drawn from a graph in a step
+SURE = 1e6  # logit of a pair that stays as it is
 
 Adjacency = Tensor | EdgeBatch
 Graphs = TypeVar("Graphs", Tensor, EdgeBatch)  # matrices [R, N, N], or lists of edges
@@ -86,15 +87,26 @@ class TrainingPairs(Protocol[Graphs]):
     def joined(self, *graphs: Graphs) -> Graphs: ...
 
 
-def training_pairs(graphs: GraphBatch, features: Tensor, device: str) -> TrainingPairs[Any]:
-    """Matrices for small graphs, lists of edges for large ones. `features` [B, N, F] are what the generator reads."""
-    return (AllPairs if graphs.n_nodes <= LARGEST_MATRIX else EdgesAndSomeMissing)(graphs, features, device)
+def training_pairs(
+    graphs: GraphBatch, features: Tensor, device: str, fixed: Tensor | None = None
+) -> TrainingPairs[Any]:
+    """Matrices for small graphs, lists of edges for large ones. `features` [B, N, F] are what the generator reads.
+
+    `fixed` are the pairs that stay as they are, bool [B, N, N] (upper triangle); None: every pair may be edited.
+    """
+    kind = AllPairs if graphs.n_nodes <= LARGEST_MATRIX else EdgesAndSomeMissing
+    return kind(graphs, features, device, fixed)
+
+
+def _held(logits: Tensor, is_edge: Tensor, fixed: Tensor) -> Tensor:
+    """The logits, in which fixed pairs are sure to stay what they are and teach nothing."""
+    return torch.where(fixed.to(logits.device), SURE * (2 * is_edge - 1), logits)
 
 
 class AllPairs:
     """Every pair of every graph; graphs are matrices of bytes."""
 
-    def __init__(self, graphs: GraphBatch, features: Tensor, device: str) -> None:
+    def __init__(self, graphs: GraphBatch, features: Tensor, device: str, fixed: Tensor | None = None) -> None:
         self.graphs, self.features, self.device = graphs, features.to(device), device
         n = graphs.n_nodes
         self.u, self.v = torch.triu_indices(n, n, 1)
@@ -105,10 +117,13 @@ class AllPairs:
         self.adjacency = graphs.adjacency.to(device)
         self.is_edge = columns(self.adjacency.flatten(1), self.upper)
         self.is_pair = columns(graphs.pair_mask.flatten(1).to(device), self.upper)
+        self.fixed = None if fixed is None else columns(fixed.flatten(1), self.upper)
 
     def pairs(self, generator: EdgeLogits, rows: Tensor, rng: torch.Generator) -> PairBatch:
         is_edge = self.is_edge[rows].float()
         logits = generator.of_entries(self.features[rows], self.originals(rows).float(), is_edge, self._above)
+        if self.fixed is not None:
+            logits = _held(logits, is_edge, self.fixed[rows])
         return PairBatch(logits, is_edge, self.is_pair[rows], self.u, self.v)
 
     def _above(self, matrices: Tensor) -> Tensor:
@@ -128,6 +143,9 @@ class AllPairs:
 
     def one_sample_each(self, generator: EdgeLogits, rng: torch.Generator) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         p = torch.sigmoid(generator(self.features, self.adjacency.float())).cpu()
+        if self.fixed is not None:
+            as_it_is = self.adjacency.float().cpu()
+            p[:, self.u, self.v] = torch.where(self.fixed, as_it_is[:, self.u, self.v], p[:, self.u, self.v])
         upper = ((torch.rand(p.shape, generator=rng) < p) & self.graphs.pair_mask).to(torch.uint8)
         sampled = upper + upper.transpose(1, 2)
         yield torch.arange(len(self.graphs)), sampled, (sampled != self.graphs.adjacency).sum((1, 2)) / 2
@@ -175,8 +193,8 @@ def edited_pairs(sampled: Tensor, pairs: PairBatch) -> Tensor:
 class EdgesAndSomeMissing:
     """The edges of every graph and some of its missing pairs, drawn anew each time; graphs are lists of edges."""
 
-    def __init__(self, graphs: GraphBatch, features: Tensor, device: str) -> None:
-        self.graphs, self.features, self.device = graphs, features, device
+    def __init__(self, graphs: GraphBatch, features: Tensor, device: str, fixed: Tensor | None = None) -> None:
+        self.graphs, self.features, self.device, self.fixed = graphs, features, device, fixed
         self.edges = EdgeBatch.of(graphs)
         n = graphs.n_nodes
         self.codes = (self.edges.graph * n + self.edges.u) * n + self.edges.v  # of all edges, in rising order
@@ -193,7 +211,10 @@ class EdgesAndSomeMissing:
         u, v, is_pair, is_edge = (x.to(self.device) for x in (u, v, is_pair, is_edge))
         logits = generator.of_pairs(self.features[rows].to(self.device), edges, u, v, is_edge)
         odds = (self.missing[rows] / drawn.sum(1).clamp(min=1)).log().to(self.device)
-        return PairBatch(logits + odds[:, None] * (1 - is_edge), is_edge, is_pair, u, v)
+        logits = logits + odds[:, None] * (1 - is_edge)
+        if self.fixed is not None:
+            logits = _held(logits, is_edge, self.fixed[rows[:, None], u.cpu(), v.cpu()])
+        return PairBatch(logits, is_edge, is_pair, u, v)
 
     def _missing_pairs(self, rows: Tensor, rng: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
         """u, v and a mask, [B, K] each: uniform draws of node pairs, masked where an edge or a pair drawn twice."""

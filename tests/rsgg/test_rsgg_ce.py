@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import networkx as nx
@@ -10,16 +13,21 @@ import pytest
 import torch
 from torch import Tensor
 
+from rsgg.collapse import CollapseWarning
+from rsgg.constraints import Among
 from rsgg.data.dataset import Dataset
 from rsgg.data.tree_cycles import TreeCycles
+from rsgg.edges import EdgeBatch
 from rsgg.errors import FitError, NotFittedError, RSGGError, UsageError
 from rsgg.graph import Graph, GraphBatch
 from rsgg.metrics import removal_auroc
 from rsgg.oracles import CountingOracle, Oracle, TreeCyclesOracle
 from rsgg.oracles.tree_cycles import n_components
+from rsgg.rsgg_ce import training_pairs
 from rsgg.rsgg_ce.explainer import RSGGCE
 from rsgg.rsgg_ce.partial_order import Within
 from rsgg.rsgg_ce.training import ClassData, ClassTraining, Discriminator, Encoder, Generator
+from tests.graphs import tree, unicyclic
 
 
 @pytest.fixture(scope="module")
@@ -206,3 +214,43 @@ def test_networks_are_permutation_equivariant_and_identities_are_not() -> None:
         moved = generator(x[:, order], a[:, order][:, :, order])
         assert torch.allclose(moved, generator(x, a)[:, order][:, :, order], atol=1e-5) is same
         assert torch.allclose(critic(a[:, order][:, :, order], mask), critic(a, mask), atol=1e-5) is same
+
+
+class Watches(TreeCyclesOracle):
+    """Notes which pairs of the training graphs have been edited in what it was shown."""
+
+    def __init__(self, originals: GraphBatch) -> None:
+        self.originals, self.edited = originals.adjacency, torch.zeros(originals.n_nodes, originals.n_nodes)
+
+    def note(self, adjacency: torch.Tensor) -> None:
+        """A pair is edited if it differs from the original that a graph is closest to."""
+        apart = (adjacency[:, None] != self.originals[None]).flatten(2).sum(2)
+        self.edited += (adjacency != self.originals[apart.argmin(1)]).sum(0)
+
+    def predict(self, graphs: GraphBatch) -> torch.Tensor:
+        self.note(graphs.adjacency)
+        return super().predict(graphs)
+
+    def predict_edges(self, graphs: EdgeBatch) -> torch.Tensor:
+        self.note(graphs.to_dense().adjacency)
+        return super().predict_edges(graphs)
+
+
+@pytest.mark.parametrize("largest_matrix", [120, 4])  # as matrices, and as lists of edges
+@pytest.mark.parametrize("by_order", [True, False])
+def test_training_edits_no_pair_that_may_not_be_edited(
+    by_order: bool, largest_matrix: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training_pairs, "LARGEST_MATRIX", largest_matrix)
+    graphs = GraphBatch.of([unicyclic(8, 3, 0), tree(8, 1)])
+    open_ = torch.zeros(8, 8, dtype=torch.bool)
+    open_[:4, :4] = True
+    within = {"order": Within(open_)} if by_order else {"constraints": (Among(itertools.combinations(range(4), 2)),)}
+    oracle = Watches(graphs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CollapseWarning)
+        RSGGCE.tiny().fit(graphs, oracle)
+        assert oracle.edited[4:].any(), "without a limit they are edited"
+        oracle = Watches(graphs)
+        replace(RSGGCE.tiny(), **within).fit(graphs, oracle)  # type: ignore[arg-type]
+    assert oracle.edited[:4, :4].any() and not oracle.edited[4:].any() and not oracle.edited[:, 4:].any()
