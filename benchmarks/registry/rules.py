@@ -31,7 +31,7 @@ LEVEL = 0.95  # of every interval
 ROUNDING = 0.5  # units of the last printed digit that a printed value may be off
 MIN_FOLDS = 5  # with fewer, there is no prediction interval, hence no verdict; others are bootstrapped over instances
 MIN_REPLICATES = 3  # of ten folds each; with fewer, t quantiles are so large that the interval holds almost anything
-# A prediction interval of a share (Correctness, Fidelity, Oracle Accuracy) ends at 0 and 1: no further mean lies beyond.
+# A prediction interval ends where the values of its metric do (Correctness: 0 and 1): no further mean lies beyond.
 
 # -- Verdicts --------------------------------------------------------------------------------------------
 
