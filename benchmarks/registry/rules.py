@@ -1,10 +1,10 @@
 """The rules by which this project judges: verdicts on printed numbers, marks in tables, findings and claims.
 
 All rules are in this file, and nothing else is. It lies below stored results, judgements and figures, because all three
-follow it. A rule is changed in a commit of its own that gives the reason, before any table is rendered with it. The rules on kinds, on what can fail, on
-runtimes and on marks were not written blindly: the committed results, and how many cells of each kind agree, were known
-by then. No printed number counts as reproduced that did not before; withdrawing the verdicts on runtimes takes away
-some agreements in order and some differences.
+follow it. A rule is changed in a commit of its own that gives the reason, before any table is rendered with it. The
+rules on kinds, on what can fail, on runtimes and on marks were not written blindly: the committed results, and how many
+cells of each kind agree, were known by then. No printed number counts as reproduced that did not before; withdrawing
+the verdicts on runtimes takes away some agreements in order and some differences.
 
 A printed number is compared with the 95 % prediction interval of the released row, which says where a further ten-fold
 mean would fall (`rsgg.statistics.prediction_interval`):
