@@ -107,7 +107,7 @@ class Molecules:
 
 def read_smiles(name: str, smiles: list[str], labels: np.ndarray) -> ListedGraphs:
     """A graph for each molecule that RDKit can read, named by its position."""
-    chem, quietly = _rdkit()
+    chem, quietly = load_rdkit()
     with quietly():
         molecules = [chem.MolFromSmiles(text) for text in smiles]
     readable = np.array([molecule is not None and molecule.GetNumAtoms() > 0 for molecule in molecules])
@@ -140,7 +140,7 @@ def _bond(bond: Any) -> tuple[int, int, int]:
     return u, v, BONDS.index(kind if kind in BONDS else "other")
 
 
-def _rdkit() -> tuple[Any, Any]:
+def load_rdkit() -> tuple[Any, Any]:
     """RDKit's `Chem` and a context in which it does not print what it cannot read; a sentence if it is missing."""
     try:
         from rdkit import Chem
