@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+
+from rsgg.errors import UsageError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -80,6 +82,33 @@ def optimality_gap(distance: ArrayLike, correct: ArrayLike, optimum: ArrayLike) 
     return ged_on_success(distance, correct) / np.asarray(optimum, dtype=np.float64)
 
 
+# -- Curves over all instances ---------------------------------------------------------------------------------
+
+
+def area_over_ged(distance: ArrayLike, correct: ArrayLike, limit: float) -> Floats:
+    """Ω · max(0, 1 - GED / limit) of each instance, from 0 to 1; the mean is the area under validity over GED.
+
+    That curve is F(g) = share of instances that are explained with at most g edits, g from 0 to `limit`, and its area
+    (1 / limit) ∫ F(g) dg: 1 where no edits are needed, 0 where nothing is explained within the limit. Areas compare
+    only at the same limit: choose it per task, not per method.
+    """
+    if limit <= 0:
+        raise UsageError(f"The area under validity over GED needs a limit above 0; it was given {limit}.")
+    saved = 1 - np.asarray(distance, dtype=np.float64) / limit
+    return np.where(np.asarray(correct) > 0, np.clip(saved, 0, 1), 0.0)
+
+
+def area_over_calls(calls: ArrayLike, correct: ArrayLike, limit: float) -> Floats:
+    """Ω · max(0, 1 - log(calls) / log(limit)) of each instance; the mean is the area under validity over log calls.
+
+    That curve is F(c) = share of instances that are explained with at most c calls of the oracle, c from 1 to `limit`
+    on a logarithmic axis. Less than one call counts as one.
+    """
+    if limit <= 1:
+        raise UsageError(f"The area under validity over calls needs a limit above 1; it was given {limit}.")
+    return area_over_ged(np.log(np.maximum(1.0, np.asarray(calls, dtype=np.float64))), correct, float(np.log(limit)))
+
+
 # -- Several candidates of one instance ------------------------------------------------------------------------
 
 
@@ -109,13 +138,21 @@ def consensus_edits(edit_sets: Sequence[Iterable[int]], share: float = 0.5) -> l
     return [int(pair) for pair in pairs[counts > share * len(edit_sets)]]
 
 
+def jaccard(edits: Iterable[int], other: Iterable[int]) -> float:
+    """|A ∩ B| / |A ∪ B| of two sets of edits: 1 the same edits (or none in both), 0 nothing shared.
+
+    For one input and two seeds or two oracles; for two inputs only if their nodes have the same numbers.
+    """
+    a, b = set(map(int, edits)), set(map(int, other))
+    return len(a & b) / len(a | b) if a | b else 1.0
+
+
 def jaccard_distance(edit_sets: Sequence[Iterable[int]]) -> float:
     """Mean of 1 - |A ∩ B| / |A ∪ B| over the pairs of *valid* candidates' edits: 0 always the same, 1 nothing shared.
 
     NaN with fewer than two of them.
     """
-    sets = [set(map(int, edits)) for edits in edit_sets]
-    apart = [1 - len(a & b) / max(1, len(a | b)) for a, b in combinations(sets, 2)]
+    apart = [1 - jaccard(a, b) for a, b in combinations([tuple(edits) for edits in edit_sets], 2)]
     return float(np.mean(apart)) if apart else float("nan")
 
 
@@ -177,6 +214,33 @@ def removal_auroc(probabilities: Tensor, graphs: GraphBatch, important: Tensor) 
         if len(among) and len(others):
             aurocs[i] = ((among[:, None] < others) + 0.5 * (among[:, None] == others)).mean()
     return aurocs
+
+
+class MotifRecovery(NamedTuple):
+    """How well the edits of a counterfactual hit the edges that are known to make the class."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+def motif_recovery(edits: Iterable[int], edges: ArrayLike, motif: ArrayLike) -> MotifRecovery:
+    """Of D, the existing edges that were edited, and M, the motif's edges: |D ∩ M| / |D|, |D ∩ M| / |M|, and
+    F1 = 2 |D ∩ M| / (|D| + |M|).
+
+    `edits` are pairs coded u · n + v; `edges` and `motif` are bool [n, n], of which the upper triangle counts, such as
+    `Dataset.motif`. Added edges and edits of nodes (codes from n² on) are not looked at. Without motif all three are
+    NaN; with one and D empty the precision is NaN and the others 0. A method that scores edges without deleting them is
+    judged by `removal_auroc`, with the motif as what is important.
+    """
+    there, known = np.triu(np.asarray(edges) > 0, 1), np.triu(np.asarray(motif) > 0, 1)
+    changed = np.zeros(there.size, dtype=bool)
+    changed[[pair for pair in map(int, edits) if pair < there.size]] = True
+    deleted, known = changed & there.ravel(), known.ravel() & there.ravel()
+    hit, n_deleted, n_known = int((deleted & known).sum()), int(deleted.sum()), int(known.sum())
+    if not n_known:
+        return MotifRecovery(float("nan"), float("nan"), float("nan"))
+    return MotifRecovery(hit / n_deleted if n_deleted else float("nan"), hit / n_known, 2 * hit / (n_deleted + n_known))
 
 
 # -- From results to a table ---------------------------------------------------------------------------------

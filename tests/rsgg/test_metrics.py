@@ -1,6 +1,7 @@
 """The metrics against NetworkX, plain loops and counts by hand."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import networkx as nx
 import numpy as np
@@ -10,8 +11,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from sklearn.metrics import jaccard_score, precision_recall_fscore_support, roc_auc_score
 
 from rsgg import metrics
+from rsgg.data.motifs import Motifs
+from rsgg.errors import UsageError
 from rsgg.explainer import Counterfactual
 from rsgg.graph import Graph, GraphBatch
 from rsgg.metrics import CORE_COLUMNS, consensus_edits, diversity, evaluate, ged
@@ -187,6 +191,93 @@ def test_removal_auroc_is_the_mann_whitney_statistic(pair, data):
         assert ours == pytest.approx(stats.mannwhitneyu(*groups).statistic / (len(groups[0]) * len(groups[1])))
     else:
         assert np.isnan(ours)
+
+
+# -- curves, stability, motifs -----------------------------------------------------------------------------------
+
+
+def area_of_steps(values: list[float], correct: list[bool], low: float, high: float) -> float:
+    """The area under "share of instances that are correct at no more than x", summed step by step from low to high."""
+    ends = sorted({low, high, *(v for v in values if low < v < high)})
+    area = 0.0
+    for start, end in pairwise(ends):
+        area += (end - start) * float(np.mean([ok and v <= start for v, ok in zip(values, correct, strict=True)]))
+    return area / (high - low)
+
+
+outcomes = st.lists(st.tuples(st.integers(0, 40).map(lambda half: half / 2), st.booleans()), min_size=1, max_size=12)
+
+
+@given(outcomes, st.integers(1, 30))
+def test_the_area_over_ged_is_that_under_the_steps(drawn, limit):
+    distance, correct = [d for d, _ in drawn], [ok for _, ok in drawn]
+    ours = metrics.area_over_ged(distance, correct, limit)
+    assert ((ours >= 0) & (ours <= 1)).all()
+    assert ours.mean() == pytest.approx(area_of_steps(distance, correct, 0, limit))
+
+
+@given(st.lists(st.tuples(st.integers(0, 3000), st.booleans()), min_size=1, max_size=12), st.integers(2, 2000))
+def test_the_area_over_calls_has_a_logarithmic_axis(drawn, limit):
+    calls, correct = [c for c, _ in drawn], [ok for _, ok in drawn]
+    expected = area_of_steps([float(np.log(max(1, c))) for c in calls], correct, 0, float(np.log(limit)))
+    assert metrics.area_over_calls(calls, correct, limit).mean() == pytest.approx(expected)
+
+
+def test_areas_by_hand():
+    assert metrics.area_over_ged([0, 5, 10, 20, 1], [1, 1, 1, 1, 0], 10).tolist() == [1, 0.5, 0, 0, 0]
+    assert metrics.area_over_calls([1, 10, 100, 0], [1, 1, 1, 1], 100).tolist() == pytest.approx([1, 0.5, 0, 1])
+    for area, limit in ((metrics.area_over_ged, 0), (metrics.area_over_calls, 1)):
+        with pytest.raises(UsageError, match="limit above"):
+            area([1], [1], limit)
+
+
+codes = st.lists(st.integers(0, 8), max_size=6)
+
+
+@given(codes, codes)
+def test_jaccard_is_that_of_scikit_learn(edits, other):
+    ours = metrics.jaccard(edits, other)
+    marks = [[code in chosen for code in range(9)] for chosen in (edits, other)]
+    assert ours == pytest.approx(jaccard_score(*marks, zero_division=1.0))
+    assert ours == metrics.jaccard(other, edits) == pytest.approx(1 - metrics.jaccard_distance([edits, other]))
+
+
+@given(edited(), st.data())
+def test_motif_recovery_is_that_of_scikit_learn(pair, data):
+    matrix, n = pair[0], len(pair[0])
+    edges = [(u, v) for u in range(n) for v in range(u + 1, n) if matrix[u, v]]
+    pairs = [(u, v) for u in range(n) for v in range(u + 1, n)]
+    deleted = data.draw(st.lists(st.sampled_from(pairs), unique=True))
+    known = data.draw(st.lists(st.sampled_from(edges), unique=True)) if edges else []
+    motif = np.zeros((n, n), dtype=bool)
+    for u, v in known:
+        motif[u, v] = True
+    ours = metrics.motif_recovery([*(u * n + v for u, v in deleted), n * n + 5], matrix, motif)
+    if not known:
+        assert np.isnan(ours).all()
+        return
+    truth, chosen = [edge in known for edge in edges], [edge in deleted for edge in edges]
+    expected = precision_recall_fscore_support(truth, chosen, average="binary", zero_division=np.nan)
+    assert ours.recall == pytest.approx(expected[1])
+    if any(chosen):
+        assert ours == pytest.approx(expected[:3])
+    else:
+        assert np.isnan(ours.precision) and ours.f1 == 0
+
+
+def test_motif_recovery_on_a_data_set():
+    """Deleting two edges of the triangle and one other of the first graph."""
+    data = Motifs("Triangle-House", n_graphs=1).load()
+    assert data.motif is not None
+    matrix, motif, n = data.graphs[0].adjacency, data.motif[0].numpy(), data.graphs[0].n_nodes
+    inside = [int(code) for code in np.flatnonzero(motif)]
+    outside = [int(code) for code in np.flatnonzero(np.triu(matrix) & ~motif)]
+    recovered = metrics.motif_recovery([*inside[:2], outside[0]], matrix, motif)
+    assert recovered == pytest.approx((2 / 3, 2 / 3, 2 / 3)) and len(inside) == 3
+    scores = np.random.default_rng(0).random((n, n))
+    ours = metrics.removal_auroc(torch.from_numpy(scores)[None], data.graphs, data.motif)[0]
+    at = np.triu(matrix).astype(bool)
+    assert ours == pytest.approx(roc_auc_score(motif[at], 1 - scores[at]))
 
 
 # -- evaluate ------------------------------------------------------------------------------------------------------
