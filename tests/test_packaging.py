@@ -22,7 +22,7 @@ OURS = {
     "tests",
     *(path.stem for path in (ROOT / "tests" / "strangers").glob("*.py")),
 }
-CALLED = {"PIL": "pillow", "torch_geometric": "torch-geometric"}  # modules whose package has another name
+CALLED = {"PIL": "pillow", "sklearn": "scikit-learn", "torch_geometric": "torch-geometric"}  # other names of modules
 NOT_IMPORTED = {
     "cluster": {
         "dask-jobqueue",
