@@ -232,8 +232,9 @@ def _from_labels(graph: Graph, elements: Sequence[str], bonds: Sequence[str]) ->
             molecule.GetBondBetweenAtoms(u, v).SetIsAromatic(True)
             for atom in (u, v):
                 molecule.GetAtomWithIdx(atom).SetIsAromatic(True)
-    for atom in molecule.GetAtoms():
-        if atom.GetSymbol() == "N" and sum(bond.GetBondTypeAsDouble() for bond in atom.GetBonds()) == 4:
+    for atom in molecule.GetAtoms():  # not in aromatic rings, where two half bonds may stand for none
+        bonds_of_atom = sum(bond.GetBondTypeAsDouble() for bond in atom.GetBonds())
+        if atom.GetSymbol() == "N" and bonds_of_atom == 4 and not atom.GetIsAromatic():
             atom.SetFormalCharge(1)
     return molecule
 

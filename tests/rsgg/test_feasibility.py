@@ -272,6 +272,9 @@ def test_molecules_of_labels():
     nitro = tu_like("MUTAG", "C C C C C C N O O", [0], [*ring, (5, 6, 1), (6, 7, 2), (6, 8, 1)])
     (made,) = molecules_of(nitro).values()
     assert made is not None and made.GetAtomWithIdx(6).GetFormalCharge() == 1
+    methylpyrrole = tu_like("MUTAG", "N C C C C C", [0], [*((i, (i + 1) % 5, 0) for i in range(5)), (0, 5, 1)])
+    (made,) = molecules_of(methylpyrrole).values()
+    assert made is not None and made.GetAtomWithIdx(0).GetFormalCharge() == 0
     five = tu_like("AIDS", "C C C C C C", [0], [(0, i, 0) for i in range(1, 6)])
     assert molecules_of(five) == {"AIDS/0": None}
     assert sanitised(five.graphs, molecules_of(five)).tolist() == [True]  # no rule where there was no molecule
