@@ -196,3 +196,14 @@ BALANCED = 0.55  # the largest share of a class in a "balanced distribution"
 # the share of cyclic graphs, are the mean number of cycles in a cyclic graph. It fails if numbers drawn evenly from 1
 # to 3 would not have this mean (outside 1.96 standard errors of 2), as then most of the graphs have one.
 # Shares "of the graphs" are majorities: more than half (exact binomial test).
+
+# -- Real data (table2) ------------------------------------------------------------------------------------
+
+MOST_EDITS = 20
+"""Where the curve of validity over GED ends, whose area is compared: more edits than that explain nothing to a reader."""
+
+VALID, LOST_PLAUSIBILITY = 0.9, 0.1
+"""A row *finds explanations* on a task if its validity is at least `VALID` and the mean plausibility of its
+counterfactuals is at most `LOST_PLAUSIBILITY` below that of the unedited inputs, taken as graphs of the claimed class.
+Where it is further below, edits have led away from the data: valid results are then called *adversarial examples*. Where
+validity is lower, it *finds little*. Stated before any row of that table was computed."""
