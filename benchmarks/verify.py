@@ -27,12 +27,14 @@ from benchmarks.registry.tasks import TRAINING, TaskEntry
 from benchmarks.results import artefacts
 from benchmarks.results.cell import FOLDS, Cell
 from benchmarks.results.files import REFERENCE, shown
-from benchmarks.results.ledger import Store, Stored, fingerprint
+from benchmarks.results.ledger import Store, Stored, fingerprint, with_node_edits
 from benchmarks.running.replay import with_base_ledger
 from benchmarks.running.run_cell import loaded, run_cell
 from rsgg.errors import DataError, RSGGError
+from rsgg.edits import made_of
 from rsgg.seeds import numpy_rng
 from rsgg.task import Problem
+from rsgg.graph import GraphBatch
 
 KEPT_APART = ("hpo", "runtime", "traces")  # folders of a folder of results that hold cells of their own
 
@@ -223,8 +225,11 @@ def disagreements(ledger: pd.DataFrame, problem: Problem, definition: dict[str, 
     fold = problem.folds(definition.get("folds", FOLDS), definition["seed"])[definition["fold"]]
     test, problem = fold.test, problem.in_fold(fold)
     simple, found = ledger["simple"].to_numpy(), ledger["found"].to_numpy()
+    ledger = with_node_edits(ledger)
     flips = (ledger["predicted"] != ledger["predicted_cf"]).to_numpy()
     bound = ledger["optimum"].fillna(0).to_numpy()
+    if any(len(codes) for codes in ledger["node_edits"]):
+        returned, distance = _nodes_edited(inputs, returned, distance, ledger)
     wrong = {
         "instance": ~np.isin(instance.numpy(), test.numpy()),
         "test_size": ledger["test_size"] != len(test),
@@ -251,3 +256,16 @@ def _edited(adjacency: Tensor, sizes: Tensor, edits: Sequence[Sequence[int]]) ->
         edited[i, v, u] = edited[i, u, v]
         distance[i] = float((~loop).sum()) + float(loop.sum()) / 2
     return edited, distance
+
+
+def _nodes_edited(
+    inputs: GraphBatch, returned: GraphBatch, distance: np.ndarray, ledger: pd.DataFrame
+) -> tuple[GraphBatch, np.ndarray]:
+    """The same where nodes were edited too; their edits are coded as `rsgg.edits` says."""
+    graphs, distance = list(returned), distance.copy()
+    for i, (pairs, nodes) in enumerate(zip(ledger["edits"], ledger["node_edits"], strict=True)):
+        if len(nodes):
+            made = made_of(inputs[i], np.array([*pairs, *nodes], dtype=np.int64))
+            graphs[i] = made.graph
+            distance[i] += sum(one.cost for one in made.node_edits)
+    return GraphBatch.of(graphs), distance

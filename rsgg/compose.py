@@ -20,10 +20,11 @@ import torch
 from torch import Tensor
 
 from rsgg.constraints import Constraint, Feasible
+from rsgg.edits import Codes, applied, codes_between, origins, pairs_between
 from rsgg.errors import DataError, UsageError
-from rsgg.explainer import Candidate, Capabilities, Explainer, Limits, as_json, hyper, saved_values
-from rsgg.graph import GraphBatch
-from rsgg.minimise import minimise
+from rsgg.explainer import Candidate, Capabilities, Explainer, Limits, as_json, candidates_of, hyper, saved_values
+from rsgg.graph import Graph, GraphBatch
+from rsgg.minimise import minimise, minimise_edits
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.seeds import numpy_rng
 
@@ -179,7 +180,8 @@ class Minimised(Composed):
     A failure stays a failure. Calls of the base and of the minimiser add up. The base is asked with the same seed as
     on its own, so the two rows can be compared instance by instance. What a base returns without having asked the
     oracle is asked about first, and is a failure if it does not change the class: all results are valid. From what a
-    base returns without knowing of the constraints, edits that break them are left out before it is asked about.
+    base returns without knowing of the constraints, edits that break them are left out before it is asked about. Edits
+    of nodes, where the base makes some, are left out like those of pairs.
     """
 
     base: Explainer = part_field(doc="the method whose results are made minimal")
@@ -193,11 +195,17 @@ class Minimised(Composed):
     ) -> list[Candidate]:
         candidates = _valid(self.base, graphs, classes, oracle, k, seed)
         owner, offered = _simple_graphs(candidates, graphs, k)
+        with_nodes, edits = _node_edits(candidates, graphs, k)
         if len(owner):
             instance = owner // k
             minimal = minimise(graphs.select(instance), classes[instance], offered, oracle, owner, seed, k=k)
             for i, adjacency in zip(owner.tolist(), minimal, strict=True):
                 candidates[i] = Candidate(adjacency)
+        if len(with_nodes):
+            instance = with_nodes // k
+            smaller = minimise_edits(graphs.select(instance), classes[instance], edits, oracle, with_nodes, seed, k=k)
+            for i, one in zip(with_nodes.tolist(), candidates_of(graphs, instance.tolist(), smaller), strict=True):
+                candidates[i] = one
         return candidates
 
 
@@ -215,17 +223,18 @@ class BestOf(Minimised):
         with oracle.on_behalf_of(owners.tolist()):
             candidates = super()._explain(graphs, classes, oracle, k * self.k, seed)
         of_owner = (candidates[i : i + self.k] for i in range(0, len(candidates), self.k))
-        return [
-            min(several, key=lambda one: _size(one, graphs.adjacency[owner // k]))
-            for owner, several in enumerate(of_owner)
-        ]
+        return [min(several, key=lambda one: _size(one, graphs[owner // k])) for owner, several in enumerate(of_owner)]
 
 
-def _size(candidate: Candidate, original: Tensor) -> float:
-    """The number of edits, infinite for a failure."""
+def _size(candidate: Candidate, original: Graph) -> float:
+    """What its edits cost, infinite for a failure."""
+    if (made := candidate.edited) is not None:
+        pairs = pairs_between(original, made.graph, made.node_edits)
+        return float(len(pairs) + sum(one.cost for one in made.node_edits))
     if candidate.adjacency is None:
         return float("inf")
-    return float((candidate.adjacency != original).sum()) / 2
+    n = original.n_nodes
+    return float((candidate.adjacency[:n, :n].cpu().numpy() != original.adjacency).sum()) / 2
 
 
 @dataclass(kw_only=True)
@@ -263,13 +272,13 @@ class FirstOf(Composed):
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
     ) -> list[Candidate]:
         candidates = _valid(self.first, graphs, classes, oracle, k, seed)
-        failed = [i for i in range(len(graphs)) if candidates[i * k].adjacency is None]
+        failed = [i for i in range(len(graphs)) if not candidates[i * k].offered]
         if failed:
             owners, rows = [i * k + j for i in failed for j in range(k)], torch.tensor(failed)
             with oracle.on_behalf_of(owners):
                 others = _valid(self.second, graphs.select(rows), classes[rows], oracle, k, seed, rows)
             for owner, other in zip(owners, others, strict=True):
-                if other.adjacency is not None or candidates[owner].adjacency is None:
+                if other.offered or not candidates[owner].offered:
                     candidates[owner] = other
         return candidates
 
@@ -296,12 +305,13 @@ def _valid(
     trusted = not part.capabilities.may_return_invalid and feasible is None
     untrusted = [Candidate(None)] * len(candidates)
     for i, candidate in enumerate(candidates):
-        if candidate.adjacency is None or (trusted and _is_simple(candidate.adjacency)):
+        if not candidate.offered or (trusted and (candidate.adjacency is None or _is_simple(candidate.adjacency))):
             continue
         if oracle.exhausted(i):
             candidates[i] = Candidate(None, UNCHECKED)
         else:
             untrusted[i] = candidate
+    _check_node_edits(candidates, untrusted, graphs, classes, oracle, k, feasible, rows)
     owner, offered = _simple_graphs(untrusted, graphs, k)
     for row, i in enumerate(owner.tolist()):
         if feasible is not None:
@@ -321,6 +331,32 @@ def _valid(
         for i in owner[answers == classes[owner // k]].tolist():
             candidates[i] = Candidate(None, "what the method returned does not change the class")
     return candidates
+
+
+def _check_node_edits(
+    candidates: list[Candidate], untrusted: list[Candidate], graphs: GraphBatch, classes: Tensor,
+    oracle: CountingOracle, k: int, feasible: Feasible | None, rows: Tensor | None,
+) -> None:  # fmt: skip
+    """Of untrusted candidates with edits of nodes, turn those into failures that break a rule or change no class."""
+    left = list(untrusted)
+    for i, candidate in enumerate(untrusted):
+        if (made := candidate.edited) is not None and feasible is not None:
+            place = i // k if rows is None else int(rows[i // k])
+            origin = origins(made.node_edits, int(graphs.sizes[i // k]))
+            if broken := feasible.broken_by(made.graph, origin, place):
+                candidates[i] = left[i] = Candidate(None, f"what the method returned breaks {broken}")
+    owner, edits = _node_edits(left, graphs, k)
+    if len(owner):
+        answers = oracle.predict(applied(graphs, owner // k, edits), owner)
+        for i in owner[answers == classes[owner // k]].tolist():
+            candidates[i] = Candidate(None, "what the method returned does not change the class")
+
+
+def _node_edits(candidates: list[Candidate], graphs: GraphBatch, k: int) -> tuple[Tensor, list[Codes]]:
+    """The owners that have a graph with edits of nodes, int64 [R], and all edits of each of these graphs."""
+    found = [(i, one.edited) for i, one in enumerate(candidates) if one.edited is not None]
+    edits = [codes_between(graphs[i // k], made.graph, made.node_edits, graphs.n_nodes) for i, made in found]
+    return torch.tensor([i for i, _ in found], dtype=torch.long), edits
 
 
 def _mended(feasible: Feasible, adjacency: Tensor, instance: int, names: tuple[object, ...]) -> Tensor:

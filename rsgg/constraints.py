@@ -4,9 +4,14 @@
     Minimised(base=CLEAR(), constraints=(OnlyRemovals(),))          # around a method that knows no constraints
 
 A constraint says two things: which node pairs may be edited at all (`editable`), and whether an edited graph is
-allowed (`allows`). Every explainer has the field `constraints`; one that cannot keep them (`Capabilities.constraints`)
-says so. While a graph is explained, `CountingOracle` answers about graphs that are not allowed as if they kept the
-class, without asking: so no method returns one.
+allowed (`allows`). For methods that edit nodes too it says which kinds of such edits may be made (`node_edits`: give a
+node another label, add a leaf, drop a leaf; see `rsgg.edits`), and whether a graph with other nodes is allowed
+(`allows_nodes`). The edge of a dropped leaf is a pair that is edited; that of an added leaf is no pair of the graph's
+own nodes, so that only `node_edits` is about it.
+
+Every explainer has the field `constraints`; one that cannot keep them (`Capabilities.constraints`) says so. While a
+graph is explained, `CountingOracle` answers about graphs that are not allowed as if they kept the class, without
+asking: so no method returns one.
 """
 
 from __future__ import annotations
@@ -21,6 +26,7 @@ from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
 from rsgg.errors import UsageError
+from rsgg.edits import KINDS, Changed, Kind, beside, changed, recoded
 from rsgg.graph import Graph, GraphBatch
 
 Pairs = tuple[tuple[int, int], ...]
@@ -28,13 +34,14 @@ MOST_EDITS = 256  # of an order that is looked through edit by edit
 
 
 class Constraint:
-    """A rule of the domain. Subclasses override one of the two methods, or both."""
+    """A rule of the domain. Subclasses override `editable` or `allows`, or both."""
 
     looks_at_graphs: ClassVar[bool] = False  # has it an `allows` of its own?
     skips_edits: ClassVar[bool] = (
         False  # is an edit that breaks it left out of an order, so that later ones may follow?
     )
 
+    node_edits: ClassVar[tuple[Kind, ...]] = KINDS  # kinds of edits of nodes that may be made
     def editable(self, graphs: GraphBatch) -> Tensor:
         """The node pairs u < v that may be edited, bool [B, N, N]."""
         return graphs.pair_mask
@@ -44,9 +51,18 @@ class Constraint:
         return True
 
 
+    def allows_nodes(self, edited: Changed) -> bool:
+        """`allows` for a graph whose nodes were edited too.
+
+        By default what `allows` says of the original's nodes, dropped ones without edges, and behind them the leaves.
+        """
+        return self.allows(edited.original, edited.adjacency)
+
 @dataclass(frozen=True)
 class OnlyRemovals(Constraint):
-    """No edge is added."""
+    """No edge is added, and no leaf; leaves may be dropped, and labels may change."""
+
+    node_edits = ("relabel", "drop")
 
     def editable(self, graphs: GraphBatch) -> Tensor:
         return graphs.edge_mask
@@ -54,15 +70,27 @@ class OnlyRemovals(Constraint):
 
 @dataclass(frozen=True)
 class OnlyAdditions(Constraint):
-    """No edge is removed."""
+    """No edge is removed, and no leaf is dropped; leaves may be added, and labels may change."""
+
+    node_edits = ("relabel", "add")
 
     def editable(self, graphs: GraphBatch) -> Tensor:
         return graphs.pair_mask & ~graphs.edge_mask
 
 
 @dataclass(frozen=True)
+@dataclass(frozen=True)
+class KeepLabels(Constraint):
+    """No node gets another label; leaves may be added and dropped."""
+
+    node_edits = ("add", "drop")
+
+
 class _NamedPairs(Constraint):
-    """About given node pairs; for data sets whose graphs share their nodes, or for a single graph."""
+    """About given node pairs; for data sets whose graphs share their nodes, or for a single graph.
+
+    They say nothing about labels.
+    """
 
     pairs: Pairs
 
@@ -72,7 +100,7 @@ class _NamedPairs(Constraint):
 
 @dataclass(frozen=True)
 class Keep(_NamedPairs):
-    """These node pairs stay as they are."""
+    """These node pairs stay as they are: a leaf whose edge is one of them is not dropped."""
 
     def editable(self, graphs: GraphBatch) -> Tensor:
         return graphs.pair_mask & ~_mask(self.pairs, graphs.n_nodes)
@@ -80,7 +108,7 @@ class Keep(_NamedPairs):
 
 @dataclass(frozen=True)
 class Forbid(_NamedPairs):
-    """These node pairs do not become edges; those that are edges may stay or go."""
+    """These node pairs do not become edges; those that are edges may stay or go. Leaves may be added."""
 
     def editable(self, graphs: GraphBatch) -> Tensor:
         return graphs.pair_mask & (graphs.edge_mask | ~_mask(self.pairs, graphs.n_nodes))
@@ -88,7 +116,9 @@ class Forbid(_NamedPairs):
 
 @dataclass(frozen=True)
 class Among(_NamedPairs):
-    """Only these node pairs may be edited."""
+    """Only these node pairs may be edited: no leaf is added, and dropped only with an edge that is one of them."""
+
+    node_edits = ("relabel", "drop")
 
     def editable(self, graphs: GraphBatch) -> Tensor:
         return graphs.pair_mask & _mask(self.pairs, graphs.n_nodes)
@@ -128,6 +158,9 @@ class KeepConnected(Constraint):
         return bool(_components(adjacency) <= _components(original.adjacency))
 
 
+    def allows_nodes(self, edited: Changed) -> bool:
+        return self.allows(edited.original, edited.matrix)
+
 def _components(adjacency: np.ndarray) -> int:
     return int(connected_components(adjacency, directed=False, return_labels=False))
 
@@ -137,7 +170,8 @@ class MostNeighbours(Constraint):
     """No node gets more neighbours than `most`, or more than it has already.
 
     With `by_label` the limit depends on the node's label, the position of the largest entry of its features: valences
-    of atoms, for example `MostNeighbours(4, by_label=(4, 3, 2, 1))`.
+    of atoms, for example `MostNeighbours(4, by_label=(4, 3, 2, 1))`. A node that gets another label keeps the limit of
+    its new one, however many neighbours it had.
     """
 
     most: int
@@ -150,15 +184,26 @@ class MostNeighbours(Constraint):
             raise UsageError("MostNeighbours needs whole numbers of neighbours, zero or more.")
 
     def allows(self, original: Graph, adjacency: np.ndarray) -> bool:
-        limit = np.full(len(adjacency), self.most)
-        if self.by_label:
-            if original.features is None or original.features.shape[1] < len(self.by_label):
-                raise UsageError(
-                    f"MostNeighbours has limits for {len(self.by_label)} labels; give every node a feature for each."
-                )
-            limit = np.array(self.by_label)[original.features[:, : len(self.by_label)].argmax(1)]
-        had = original.adjacency.sum(1)
-        return bool((adjacency.sum(1) <= np.maximum(limit, had)).all())
+        limit = self._limits(original, None)
+        return bool((adjacency.sum(1) <= np.maximum(limit, original.adjacency.sum(1))).all())
+
+    def allows_nodes(self, edited: Changed) -> bool:
+        n, limit = edited.original.n_nodes, self._limits(edited.original, edited.labels)
+        had = edited.original.adjacency.sum(1) * ~edited.relabelled
+        limit[:n] = np.maximum(limit[:n], had)
+        return bool((edited.adjacency.sum(1) <= limit).all())
+
+    def _limits(self, original: Graph, labels: np.ndarray | None) -> np.ndarray:
+        """The limit of each node, by its label in the original or by `labels`."""
+        if not self.by_label:
+            return np.full(original.n_nodes if labels is None else len(labels), self.most)
+        if original.features is None or original.features.shape[1] < len(self.by_label):
+            raise UsageError(
+                f"MostNeighbours has limits for {len(self.by_label)} labels; give every node a feature for each."
+            )
+        if labels is None:
+            labels = original.features[:, : len(self.by_label)].argmax(1)
+        return np.array(self.by_label)[np.where(labels < len(self.by_label), labels, 0)]
 
 
 @dataclass(frozen=True)
@@ -226,8 +271,14 @@ class EdgesForSize(Constraint):
 
 
 @dataclass(frozen=True)
+    def allows_nodes(self, edited: Changed) -> bool:
+        return self.allows(edited.original, edited.matrix)
+
 class Satisfies(Constraint):
-    """A rule of one's own: `rule(original, adjacency)` is asked about every edited graph."""
+    """A rule of one's own: `rule(original, adjacency)` is asked about every edited graph.
+
+    Where nodes are edited, the matrix has the original's nodes, dropped ones without edges, then the added leaves.
+    """
 
     rule: Callable[[Graph, np.ndarray], bool]
     looks_at_graphs = True
@@ -255,10 +306,15 @@ class Rules:
         u, v = np.divmod(edits, self.n_padded)
         adjacency[u, v] ^= 1
         adjacency[v, u] ^= 1
-        asked = self.constraints if constraints is None else constraints
-        return all(one.allows(self.original, adjacency) for one in asked if one.looks_at_graphs)
+        return all(one.allows(self.original, adjacency) for one in asked)
 
     def followed(self, order: np.ndarray) -> np.ndarray:
+        asked = [one for one in (self.constraints if constraints is None else constraints) if one.looks_at_graphs]
+        if (edits >= self.n_padded**2).any():
+            made = changed(self.original, recoded(edits, self.n_padded, self.original.n_nodes))
+            own = GraphBatch.of([self.original])
+            closed = [one for one in self.constraints if _edits_what_is_closed(one, made, _closed(one, own)[0])]
+            return not closed and all(one.allows_nodes(made) for one in asked)
         """The edits of an order without those that would break a rule where the ones before them are made."""
         skipping = tuple(one for one in self.constraints if one.skips_edits)
         kept: list[int] = []
@@ -277,8 +333,7 @@ class Feasible:
         self.graphs, self.originals, self.constraints = graphs, list(graphs), constraints
         self.closed = []  # of each constraint, the pairs that may not be edited, diagonal included, bool [B, N, N]
         for one in constraints:
-            open_ = graphs.pair_mask & one.editable(graphs)
-            self.closed.append(~(open_ | open_.transpose(1, 2)))
+            self.closed.append(_closed(one, graphs))
 
     def allow(self, adjacency: Tensor, instance: Tensor) -> Tensor:
         """Of each matrix, [R, N, N], made of the graph at `instance`: is it allowed? Bool [R]."""
@@ -299,6 +354,16 @@ class Feasible:
         for one, closed in zip(self.constraints, self.closed, strict=True):
             if (changed & closed[instance, :n, :n]).any() or (one.looks_at_graphs and not one.allows(original, matrix)):
                 return type(one).__name__
+    def allow_graphs(self, graphs: GraphBatch, instance: Tensor) -> Tensor:
+        """`allow` for graphs whose nodes may have been edited too."""
+        if graphs.origin is None:
+            return self.allow(graphs.adjacency, instance)
+        broken = [
+            self.broken_by(graph, origin[: graph.n_nodes], place)
+            for graph, origin, place in zip(graphs, graphs.origin.tolist(), instance.tolist(), strict=True)
+        ]
+        return torch.tensor([not name for name in broken], dtype=torch.bool)
+
         return ""
 
     def mended(self, adjacency: Tensor, instance: int, order: Callable[[np.ndarray], np.ndarray]) -> Tensor:
@@ -309,6 +374,16 @@ class Feasible:
         n = len(adjacency)
         original = self.graphs.adjacency[instance, :n, :n]
         changed = torch.triu((adjacency > 0) != (original > 0), 1)
+    def broken_by(self, graph: Graph, origin: Sequence[int], instance: int) -> str:
+        """`broken` for a graph whose nodes were edited too; `origin` says which node each was (`rsgg.edits`)."""
+        original = self.originals[instance]
+        made, n = beside(original, graph, origin), original.n_nodes
+        for one, closed in zip(self.constraints, self.closed, strict=True):
+            is_closed = _edits_what_is_closed(one, made, closed[instance, :n, :n])
+            if is_closed or (one.looks_at_graphs and not one.allows_nodes(made)):
+                return type(one).__name__
+        return ""
+
         for closed in self.closed:
             changed &= ~closed[instance, :n, :n]
         rules = Rules(self.originals[instance], n, self.constraints)
@@ -325,6 +400,19 @@ def editable(graphs: GraphBatch, constraints: Iterable[Constraint]) -> Tensor:
     for constraint in constraints:
         mask = mask & constraint.editable(graphs)
     return mask
+
+
+def _closed(constraint: Constraint, graphs: GraphBatch) -> Tensor:
+    """The pairs that a constraint lets nobody edit, diagonal included, bool [B, N, N]."""
+    open_ = graphs.pair_mask & constraint.editable(graphs)
+    return ~(open_ | open_.transpose(1, 2))
+
+
+def _edits_what_is_closed(constraint: Constraint, made: Changed, closed: Tensor) -> bool:
+    """Are pairs of the original's nodes edited that may not be, or nodes in a way that they may not be?"""
+    n = made.original.n_nodes
+    edited = (made.adjacency[:n, :n] > 0) != (made.original.adjacency > 0)
+    return bool((edited & closed.numpy()).any()) or not made.kinds <= set(constraint.node_edits)
 
 
 def constraints_advice(constraints: Any) -> str:

@@ -2,13 +2,15 @@
 
 These are the functions behind `Counterfactual.in_words`, `.plot` and `._repr_html_`. All pictures of a graph have one
 layout, that of the input, so that what changes is the edges and nothing else: kept edges are grey, added ones green,
-removed ones red and dashed. matplotlib is imported when `plot` is called; words and notebooks do without it.
+removed ones red and dashed. Nodes that are added, dropped or get another label have outlines in green, red and orange;
+an added one is called by its label. matplotlib is imported when `plot` is called; words and notebooks do without it.
 """
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 
 Pair = tuple[int, int]
 
-KEPT, ADDED, REMOVED = "#909090", "#00A000", "#E00000"
+KEPT, ADDED, REMOVED, RELABELLED = "#909090", "#00A000", "#E00000", "#E08000"
+OUTLINES = {"kept": "black", "added": ADDED, "removed": REMOVED, "relabelled": RELABELLED}  # of nodes
 EDGES_IN_WORDS = 10  # a longer list of edges is cut in the sentence
 NODES_WITH_NAMES = 60  # in larger graphs the names would cover the picture
 NODES_FOR_EXACT_LAYOUT = 150  # larger graphs are laid out by springs, which is faster
@@ -45,8 +48,25 @@ def in_words(result: Counterfactual) -> str:
         for verb, pairs in (("remove", result.removed), ("add", result.added))
         if pairs
     ]
-    to_do = " and ".join(parts)
+    parts += _nodes_in_words(result)
+    to_do = " and ".join(parts if len(parts) < 3 else [", ".join(parts[:-1]), parts[-1]])
     return f"{to_do[0].upper()}{to_do[1:]}{',' if len(parts) > 1 else ''} and {_class_in_words(result)}."
+
+
+def _nodes_in_words(result: Counterfactual) -> list[str]:
+    """What is done to nodes, such as "give node 3 the label 2 instead of 0"."""
+    graph, told = result.input, []
+    for one in result.node_edits[:EDGES_IN_WORDS]:
+        name = node_name(graph, one.node)
+        if one.kind == "relabel":
+            told.append(f"give node {name} the label {one.label} instead of {one.was}")
+        elif one.kind == "add":
+            told.append(f"add a leaf of label {one.label} to node {name}")
+        else:
+            edge = "" if one.neighbour is None else f" with its edge to {node_name(graph, one.neighbour)}"
+            told.append(f"drop node {name}{edge}")
+    left = len(result.node_edits) - len(told)
+    return told + ([f"make {left} more edits of nodes"] if left else [])
 
 
 def _class_in_words(result: Counterfactual) -> str:
@@ -102,6 +122,40 @@ def _distances(graph: nx.Graph) -> dict[int, dict[int, int]]:
 # -- Pictures ----------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _Picture:
+    """What is drawn: the input's nodes and the added leaves, where they are, and the edges and nodes by kind."""
+
+    where: np.ndarray
+    names: list[str]
+    edges: dict[str, list[Pair]]
+    nodes: dict[str, list[int]]
+
+    def kind(self, node: int) -> str:
+        return next((kind for kind, nodes in self.nodes.items() if node in nodes), "kept")
+
+
+def _picture(result: Counterfactual) -> _Picture:
+    graph, edits = result.input, result.node_edits
+    leaves = [one for one in edits if one.kind == "add"]
+    leaf_edges = [(one.node, graph.n_nodes + i) for i, one in enumerate(leaves)]
+    dropped = [one for one in edits if one.kind == "drop"]
+    gone = [(min(one.node, to), max(one.node, to)) for one in dropped if (to := one.neighbour) is not None]
+    removed = result.removed + gone
+    nodes = {
+        "added": [new for _, new in leaf_edges],
+        "removed": [one.node for one in dropped],
+        "relabelled": [one.node for one in edits if one.kind == "relabel"],
+    }
+    everything = np.pad(graph.adjacency, (0, len(leaves)))
+    for u, v in leaf_edges:
+        everything[u, v] = everything[v, u] = 1
+    names = [node_name(graph, node) for node in range(graph.n_nodes)] + [f"+{one.label}" for one in leaves]
+    kept = [pair for pair in graph.edges() if pair not in set(removed)]
+    where = layout(graph if not leaves else graph.with_adjacency(everything))
+    return _Picture(where, names, {"kept": kept, "added": result.added + leaf_edges, "removed": removed}, nodes)
+
+
 def plot(result: Counterfactual, ax: Axes | None = None) -> Axes:
     """Draw a result with matplotlib and return the axes.
 
@@ -111,14 +165,15 @@ def plot(result: Counterfactual, ax: Axes | None = None) -> Axes:
     """
     if ax is None:
         ax = _pyplot().subplots(figsize=(4.5, 4.5), layout="constrained")[1]
-    where = layout(result.input)
-    kinds: tuple[tuple[str, list[Pair], dict[str, Any]], ...] = (
-        ("kept", _kept(result), {"color": KEPT, "linewidth": 1}),
-        ("added", result.added, {"color": ADDED, "linewidth": 2.5}),
-        ("removed", result.removed, {"color": REMOVED, "linewidth": 2.5, "linestyle": (0, (3, 2))}),
-    )
-    for label, pairs, look in kinds:
-        for i, (u, v) in enumerate(pairs):
+    picture = _picture(result)
+    where = picture.where
+    looks: dict[str, dict[str, Any]] = {
+        "kept": {"color": KEPT, "linewidth": 1},
+        "added": {"color": ADDED, "linewidth": 2.5},
+        "removed": {"color": REMOVED, "linewidth": 2.5, "linestyle": (0, (3, 2))},
+    }
+    for label, look in looks.items():
+        for i, (u, v) in enumerate(picture.edges[label]):
             ax.plot(
                 where[[u, v], 0],
                 where[[u, v], 1],
@@ -127,13 +182,13 @@ def plot(result: Counterfactual, ax: Axes | None = None) -> Axes:
                 **look,
             )
     named = len(where) <= NODES_WITH_NAMES
-    ax.scatter(
-        where[:, 0], where[:, 1], s=130 if named else 12, color="white" if named else KEPT, edgecolors="black", zorder=2
-    )
+    outlines = [OUTLINES[picture.kind(node)] for node in range(len(where))]
+    fill, size = ("white", 130) if named else (KEPT, 12)
+    ax.scatter(where[:, 0], where[:, 1], s=size, color=fill, edgecolors=outlines, zorder=2)
     if named:
-        for node, (x, y) in enumerate(where):
-            ax.text(x, y, node_name(result.input, node), ha="center", va="center", fontsize=7, zorder=3)
-    if result.edits:
+        for name, (x, y) in zip(picture.names, where, strict=True):
+            ax.text(x, y, name, ha="center", va="center", fontsize=7, zorder=3)
+    if picture.edges["added"] or picture.edges["removed"]:
         ax.legend(loc="best", frameon=False, fontsize=8)
     ax.set_title(textwrap.fill(in_words(result), 62), fontsize=8)
     ax.margins(0.06)
@@ -152,11 +207,6 @@ def _pyplot() -> Any:
     return matplotlib.pyplot
 
 
-def _kept(result: Counterfactual) -> list[Pair]:
-    removed = set(result.removed)
-    return [pair for pair in result.input.edges() if pair not in removed]
-
-
 # -- Notebooks ---------------------------------------------------------------------------------------------------
 
 
@@ -167,22 +217,23 @@ def html(result: Counterfactual) -> str:
 
 
 def _svg(result: Counterfactual) -> str:
-    named = result.input.n_nodes <= NODES_WITH_NAMES
+    named, picture = result.input.n_nodes <= NODES_WITH_NAMES, _picture(result)
     radius = 8 if named else 2
-    places = (radius + 2 + layout(result.input) * (HTML_SIZE - 2 * radius - 4)).round(1).tolist()
-    styles = (
-        ("kept", _kept(result), f'stroke="{KEPT}"'),
-        ("added", result.added, f'stroke="{ADDED}" stroke-width="3"'),
-        ("removed", result.removed, f'stroke="{REMOVED}" stroke-width="3" stroke-dasharray="5 3"'),
-    )
+    places = (radius + 2 + picture.where * (HTML_SIZE - 2 * radius - 4)).round(1).tolist()
+    styles = {
+        "kept": f'stroke="{KEPT}"',
+        "added": f'stroke="{ADDED}" stroke-width="3"',
+        "removed": f'stroke="{REMOVED}" stroke-width="3" stroke-dasharray="5 3"',
+    }
     drawn = []
-    for kind, pairs, style in styles:
-        for (x1, y1), (x2, y2) in ((places[u], places[v]) for u, v in pairs):
+    for kind, style in styles.items():
+        for (x1, y1), (x2, y2) in ((places[u], places[v]) for u, v in picture.edges[kind]):
             drawn.append(f'<line class="{kind}" x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" {style}/>')
     for node, (x, y) in enumerate(places):
-        drawn.append(f'<circle cx="{x}" cy="{y}" r="{radius}" fill="white" stroke="black"/>')
+        outline = OUTLINES[picture.kind(node)]
+        drawn.append(f'<circle cx="{x}" cy="{y}" r="{radius}" fill="white" stroke="{outline}"/>')
         if named:
-            name = escape(node_name(result.input, node))
+            name = escape(picture.names[node])
             drawn.append(f'<text x="{x}" y="{y + 3}" font-size="8" text-anchor="middle">{name}</text>')
     size = f'width="{HTML_SIZE}" height="{HTML_SIZE}" viewBox="0 0 {HTML_SIZE} {HTML_SIZE}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(drawn)}</svg>'

@@ -12,7 +12,7 @@ import math
 import reprlib
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from functools import partial
@@ -27,6 +27,7 @@ from torch import Tensor
 
 from rsgg import drawing
 from rsgg.constraints import Constraint, Feasible, constraints_advice
+from rsgg.edits import Codes, Edited, NodeEdit, edited, made_of_batch, of_pairs, origins, pairs_between
 from rsgg.errors import (
     DataError,
     FitError,
@@ -211,13 +212,33 @@ TIME_USED_UP = "the time limit was used up"  # what it becomes where the clock, 
 class Candidate:
     """What `_explain` hands to the facade for one owner: an adjacency matrix, or the reason why there is none.
 
-    `irreducible`: the method has shown of every edit that it is needed, which took `certificate_calls` questions.
+    Where nodes were edited too, `edited` is the whole graph and `adjacency` is None. `irreducible`: the method has
+    shown of every edit that it is needed, which took `certificate_calls` questions.
     """
 
     adjacency: Tensor | None
     reason: str = ""
     irreducible: bool = False
     certificate_calls: int = 0
+    edited: Edited | None = None
+
+    @property
+    def offered(self) -> bool:
+        """Is there a graph?"""
+        return self.adjacency is not None or self.edited is not None
+
+
+def candidates_of(graphs: GraphBatch, instance: Sequence[int], edits: Sequence[Codes]) -> list[Candidate]:
+    """Candidates that are the graphs at `instance`, each with its own edits made, coded for the batch's padded size."""
+    n = graphs.n_nodes
+    matrices = edited(graphs, torch.tensor(instance, dtype=torch.long), [of_pairs(codes, n) for codes in edits])
+    with_nodes = [row for row, codes in enumerate(edits) if (codes >= n * n).any()]
+    whole = made_of_batch(graphs, [instance[row] for row in with_nodes], [edits[row] for row in with_nodes])
+    made = [Candidate(matrix) for matrix in matrices]
+    for row, one in zip(with_nodes, whole, strict=True):
+        if one.node_edits:  # none may be left, as of a node that could not be dropped
+            made[row] = Candidate(None, edited=one)
+    return made
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,6 +249,8 @@ class Counterfactual:
     `seconds` is this result's share of the time that the batch took. `before` and `after` are the classes of the input
     and of the graph, None where they are not known. `flips`: the oracle was asked about the graph and gave it another
     class, or the wanted one. `irreducible`: every edit was shown to be needed, with `certificate_calls` questions.
+    `node_edits`: which nodes got another label, a new leaf, or were dropped, for methods that edit nodes; the graph has
+    the input's nodes that stay, in their order, then the added ones.
     """
 
     input: Graph
@@ -242,6 +265,7 @@ class Counterfactual:
     flips: bool = True
     irreducible: bool = False
     certificate_calls: int = 0
+    node_edits: tuple[NodeEdit, ...] = ()
 
     @property
     def offered(self) -> bool:
@@ -260,7 +284,12 @@ class Counterfactual:
 
     @property
     def edits(self) -> list[tuple[int, int]]:
-        """Node pairs u ≤ v that differ between the input and what was returned (u = v is a self loop)."""
+        """Node pairs u ≤ v that differ between the input and what was returned (u = v is a self loop).
+
+        The edges of leaves that were added or dropped are part of `node_edits`.
+        """
+        if self.node_edits:
+            return pairs_between(self.input, self.returned, self.node_edits)
         changed = np.triu((self.input.adjacency > 0) != (self.returned.adjacency > 0))
         return [(int(u), int(v)) for u, v in np.argwhere(changed)]
 
@@ -293,7 +322,7 @@ class Counterfactual:
         return drawing.in_words(self)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw it with matplotlib: kept edges grey, added ones green, removed ones red and dashed."""
+        """Draw it with matplotlib: kept edges and nodes grey, added ones green, removed ones red and dashed."""
         return drawing.plot(self, ax)
 
     def _repr_html_(self) -> str:
@@ -480,6 +509,9 @@ class Explainer(ABC):
     def _kept(self, candidate: Candidate, instance: int, feasible: Feasible) -> Candidate:
         """The candidate, or a failure where it breaks a constraint: a method that declares more than it does."""
         broken = "" if candidate.adjacency is None else feasible.broken(candidate.adjacency, instance)
+        if (made := candidate.edited) is not None:
+            origin = origins(made.node_edits, feasible.originals[instance].n_nodes)
+            broken = feasible.broken_by(made.graph, origin, instance)
         return Candidate(None, f"what {type(self).__name__} returned breaks {broken}") if broken else candidate
 
     def _with_classes(
@@ -672,10 +704,13 @@ def _result(
         offered = graph.with_adjacency(matrix)
         if matrix.tobytes() == graph.adjacency.tobytes():
             offered, reason = None, reason or "the method returned the input"
+    elif candidate.edited is not None:
+        offered = candidate.edited.graph
     told = "" if offered is not None else reason
     return Counterfactual(
         graph, offered, owner // k, owner % k, told, counted.calls_of(owner), seconds,
         irreducible=candidate.irreducible, certificate_calls=candidate.certificate_calls,
+        node_edits=() if candidate.edited is None else candidate.edited.node_edits,
     )  # fmt: skip
 
 
@@ -717,7 +752,7 @@ def _width(graphs: GraphBatch) -> int:
 def _with_true_reason(candidate: Candidate, owner: int, counted: CountingOracle) -> Candidate:
     """Methods only know that an owner is exhausted; by what, and what was not answered, the counter can say."""
     out_of_time = counted.out_of_time and (counted.budget is None or counted.calls_of(owner) < counted.budget)
-    if candidate.adjacency is not None:
+    if candidate.offered:
         return candidate
     reason = TIME_USED_UP if candidate.reason == BUDGET_USED_UP and out_of_time else candidate.reason
     trouble = counted.trouble_of(owner)

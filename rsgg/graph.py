@@ -235,7 +235,7 @@ def _edge_table(n: int, pairs: np.ndarray, values: np.ndarray, added_edge: Any, 
             "row per column of edge_index."
         )
     if added_edge is None:
-        added = _most_frequent(values)
+        added = most_frequent(values)
     else:
         added = _numbers([added_edge], name)[0]
         if added.shape != values.shape[1:]:
@@ -249,7 +249,7 @@ def _edge_table(n: int, pairs: np.ndarray, values: np.ndarray, added_edge: Any, 
     return table
 
 
-def _most_frequent(values: np.ndarray) -> np.ndarray:
+def most_frequent(values: np.ndarray) -> np.ndarray:
     """The most frequent row; the middle one in sorted order of those that are equally frequent; zero if none."""
     if not len(values):
         return np.zeros(values.shape[1:], dtype=values.dtype)
@@ -383,6 +383,9 @@ class GraphBatch(Sequence[Graph]):
     memory. Made directly, only shapes are checked; `GraphBatch.of` checks each graph.
     """
 
+
+    `origin` is for graphs that edits of nodes have made of others (`rsgg.edits`): which node of the original each node
+    was, int64 [B, N], -1 for added nodes and on padding; None where nodes are those of the originals.
     adjacency: Tensor
     sizes: Tensor
     features: Tensor | None = None
@@ -392,6 +395,7 @@ class GraphBatch(Sequence[Graph]):
     node_names: tuple[tuple[Hashable, ...] | None, ...] = ()
 
     def __post_init__(self) -> None:
+    origin: Tensor | None = None
         shape, count = tuple(self.adjacency.shape), len(self.adjacency)
         if len(shape) != 3 or shape[1] != shape[2]:
             raise GraphError(f"A batch has adjacency matrices of shape {shape}; it must be [graphs, nodes, nodes].")
@@ -537,6 +541,7 @@ class GraphBatch(Sequence[Graph]):
             tuple(self.node_names[i] for i in index.tolist()) if self.node_names else (),
         )
 
+            None if self.origin is None else self.origin[index],
     def cropped(self, n: int) -> GraphBatch:
         """The same graphs, none of which has more than n nodes, padded to n nodes only."""
         return GraphBatch(
@@ -549,6 +554,7 @@ class GraphBatch(Sequence[Graph]):
             self.node_names,
         )
 
+            None if self.origin is None else self.origin[:, :n],
     def candidates(self, adjacency: Tensor, owner: Tensor) -> GraphBatch:
         """New adjacency matrices for the graphs at `owner`, with their features: what an oracle is asked about."""
         features = None if self.features is None else self.features[owner]

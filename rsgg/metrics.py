@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 
 CORE_COLUMNS = (
     "instance", "candidate", "label", "predicted", "predicted_cf", "found", "reason",
-    "n_nodes", "n_edges", "ged", "calls", "seconds", "edits", "optimum",
+    "n_nodes", "n_edges", "ged", "calls", "seconds", "edits", "node_edits", "optimum",
 )  # fmt: skip
 
 
@@ -42,6 +42,28 @@ def ged(adjacency: ArrayLike, adjacency_cf: ArrayLike) -> Floats:
     """
     changed = (np.asarray(adjacency) > 0) != (np.asarray(adjacency_cf) > 0)
     return np.asarray(changed.sum((-2, -1)) / 2, dtype=np.float64)
+
+
+def ged_with_nodes(
+    adjacency: ArrayLike, adjacency_cf: ArrayLike, labels: ArrayLike, labels_cf: ArrayLike, origin: Sequence[int]
+) -> float:
+    """Graph edit distance where nodes were edited too; every node, edge and label that differs costs 1:
+
+        Σ_{u<v} [(A_uv > 0) ≠ (A'_uv > 0)]  +  nodes that came  +  nodes that went  +  nodes with another label.
+
+    `origin` says which node of the input each node of the counterfactual was, -1 for one that came; a node that is not
+    there has no edges. A leaf that came or went costs 2. Since nodes are matched as `origin` says, this is at least the
+    graph edit distance over all matchings.
+    """
+    before, after, source = np.asarray(adjacency) > 0, np.asarray(adjacency_cf) > 0, np.asarray(origin)
+    came, kept = source < 0, source[source >= 0]
+    n = len(before)
+    place = np.where(came, n - 1 + np.cumsum(came), source)
+    both = np.zeros((2, n + int(came.sum()), n + int(came.sum())), dtype=bool)
+    both[0, :n, :n] = before
+    both[1][np.ix_(place, place)] = after
+    relabelled = np.asarray(labels)[kept] != np.asarray(labels_cf)[~came]
+    return float(ged(both[0], both[1]) + came.sum() + (n - len(kept)) + relabelled.sum())
 
 
 def correctness(predicted: ArrayLike, predicted_cf: ArrayLike) -> Floats:
@@ -254,7 +276,8 @@ def evaluate(
 ) -> pd.DataFrame:
     """One row per result, columns `CORE_COLUMNS`. `labels` and `optimum` are indexed by a result's `instance`.
 
-    What was returned is taken as it is, self loops and multiplicities included. Φ is asked about all inputs in one
+    What was returned is taken as it is, self loops and multiplicities included. `edits` are pairs and `node_edits` are
+    edits of nodes, both coded for the input's number of nodes (`rsgg.edits`). Φ is asked about all inputs in one
     batch and about all returned graphs in another, through a counter of its own: evaluation costs no method a call.
     """
     import torch
@@ -279,10 +302,28 @@ def evaluate(
             "reason": ["" if result.offered else result.reason for result in results],
             "n_nodes": inputs.sizes.cpu().numpy(),
             "n_edges": inputs.n_edges.cpu().numpy(),
-            "ged": ged(inputs.adjacency.cpu().numpy(), returned.adjacency.cpu().numpy()),
+            "ged": _distances(results, inputs, returned),
             "calls": [result.calls for result in results],
             "seconds": [result.seconds for result in results],
             "edits": [[u * result.input.n_nodes + v for u, v in result.edits] for result in results],
+            "node_edits": [[one.code(result.input.n_nodes) for one in result.node_edits] for result in results],
             "optimum": np.nan if optimum is None else optimum[instance].cpu().numpy().astype(float),
         }
     )
+
+
+def _distances(results: Sequence[Counterfactual], inputs: GraphBatch, returned: GraphBatch) -> Floats:
+    """GED(G, G') of each result."""
+    if not any(result.node_edits for result in results):
+        return ged(inputs.adjacency.cpu().numpy(), returned.adjacency.cpu().numpy())
+    return np.array([_distance(result) for result in results])
+
+
+def _distance(result: Counterfactual) -> float:
+    from rsgg.edits import origins, plain_labels
+
+    before, after = result.input, result.returned
+    if not result.node_edits:
+        return float(ged(before.adjacency, after.adjacency))
+    origin = origins(result.node_edits, before.n_nodes)
+    return ged_with_nodes(before.adjacency, after.adjacency, plain_labels(before), plain_labels(after), origin)

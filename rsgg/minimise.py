@@ -6,7 +6,8 @@ search goes on over what came before it, until the needed edits change the class
 accepted has been shown to the oracle, so the result is a counterfactual for any oracle; where more edits never undo a
 change of class, no edit of the result can be left out. A set of d edits of which r are needed costs about
 r (1 + log2 d) questions. Sets that the constraints do not allow are passed over as if they did not change the class
-(`CountingOracle.explaining`). For any explainer, `rsgg.compose.Minimised` does it.
+(`CountingOracle.explaining`). For any explainer, `rsgg.compose.Minimised` does it. Where nodes are edited too,
+`minimise_edits` does the same with sets of edits instead of matrices.
 
 All instances are searched together: each question is one batch with a graph of every instance.
 """
@@ -18,10 +19,11 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from rsgg.edits import Codes
 from rsgg.errors import UsageError
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle
-from rsgg.seeds import torch_rng
+from rsgg.seeds import numpy_rng, torch_rng
 
 FOUND_NEEDED = -1  # rank of the edits that were found to be needed: they are part of every prefix
 
@@ -66,6 +68,29 @@ def minimise(
         flips = oracle.predict(graphs.candidates(asked, rows), owner[rows]) != classes[rows]
         high[rows] = torch.where(flips, prefix, high[rows])
         low[rows] = torch.where(flips, low[rows], prefix)
+
+
+def minimise_edits(
+    graphs: GraphBatch,
+    classes: Tensor,
+    edits: Sequence[Codes],
+    oracle: CountingOracle,
+    owner: Tensor,
+    seed: int,
+    *,
+    k: int = 1,
+) -> list[Codes]:
+    """`minimise` for edits of nodes and pairs, coded for the padded size of `graphs`; all of them must be valid."""
+    from rsgg.rsgg_ce.search import Found, halving, in_lock_step  # late: it uses this module
+
+    found = [Found(codes) for codes in edits]
+    searches = [
+        halving(numpy_rng(seed, "minimise", name, i % k).permutation(codes), 0, one)
+        for codes, one, name, i in zip(edits, found, graphs.names, owner.tolist(), strict=True)
+    ]
+    rows = range(len(graphs))
+    in_lock_step(searches, graphs, rows, owner.tolist(), oracle, lambda answers, own: answers != classes[own])
+    return [codes if one.edits is None else one.edits for one, codes in zip(found, edits, strict=True)]
 
 
 def _keep_needed(rank: Tensor, low: Tensor, high: Tensor) -> None:

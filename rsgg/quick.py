@@ -21,6 +21,7 @@ from torch import Tensor
 from torch.nn import Module
 
 from rsgg.constraints import Constraint, Rules, editable
+from rsgg.edits import Codes, edited
 from rsgg.errors import UsageError
 from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, hyper
 from rsgg.graph import Graph, GraphBatch
@@ -28,7 +29,7 @@ from rsgg.oracles.oracle import CountingOracle, Oracle
 from rsgg.oracles.pyg import CallableOracle, PyGOracle
 from rsgg.rsgg_ce.explainer import in_blocks
 from rsgg.rsgg_ce.ranked import NO_FLIP, candidates, search
-from rsgg.rsgg_ce.search import UNKNOWN, Codes, edited
+from rsgg.rsgg_ce.search import UNKNOWN
 from rsgg.seeds import torch_rng
 
 NOTHING_FLIPS = "none of the edits that were tried changed the class"

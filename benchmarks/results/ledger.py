@@ -47,7 +47,7 @@ SCHEMA = {
     **dict.fromkeys(("n_nodes", "n_edges", "calls", "fit_calls", "test_size"), pa.int64()),
     **dict.fromkeys(("ged", "seconds", "fit_seconds", "optimum", "removal_auroc"), pa.float64()),
     **dict.fromkeys(("found", "simple"), pa.bool_()),
-    "edits": pa.list_(pa.int64()),
+    **dict.fromkeys(("edits", "node_edits"), pa.list_(pa.int64())),
 }
 
 Metadata = dict[str, Any]
@@ -88,7 +88,7 @@ class Stored:
 
     @property
     def ledger(self) -> pd.DataFrame:
-        return self.table.to_pandas()
+        return with_node_edits(self.table.to_pandas())
 
     @property
     def content(self) -> tuple[str, str]:
@@ -103,8 +103,22 @@ class Stored:
 
 
 def ledger_table(ledger: pd.DataFrame) -> pa.Table:
-    """Ledger rows as an Arrow table with the declared column types, so that empty columns have their type too."""
+    """Ledger rows as an Arrow table with the declared column types, so that empty columns have their type too.
+
+    The column `node_edits` is written where a row has some: results of methods that edit pairs only stay what they
+    were before there was such a column. `with_node_edits` puts it back.
+    """
+    if "node_edits" in ledger and not any(len(edits) for edits in ledger["node_edits"]):
+        ledger = ledger.drop(columns="node_edits")
     return _as_table(ledger, SCHEMA)
+
+
+def with_node_edits(ledger: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the column `node_edits`, empty where a file has none."""
+    if "edits" not in ledger:
+        return ledger
+    known = ledger["node_edits"] if "node_edits" in ledger else [None] * len(ledger)
+    return ledger.assign(node_edits=pd.Series([[] if one is None else list(one) for one in known], index=ledger.index))
 
 
 def history_table(curves: Iterable[Mapping[str, object]]) -> pa.Table:
@@ -428,7 +442,9 @@ class Store:
 def joined(cells: Iterable[Stored]) -> pd.DataFrame:
     """The ledger rows of these cells."""
     tables = [stored.table for stored in cells if len(stored.table)]
-    return pa.concat_tables(tables, promote_options="default").to_pandas() if tables else pd.DataFrame()
+    if not tables:
+        return pd.DataFrame()
+    return with_node_edits(pa.concat_tables(tables, promote_options="default").to_pandas())
 
 
 def curves(cells: Iterable[Stored]) -> pd.DataFrame:

@@ -19,10 +19,11 @@ def belongs(method: Method, task: TaskEntry) -> bool:
     """Is this row part of the table of this task?
 
     Renaming the nodes at random changes nothing for a permutation invariant method, but for the others it says how much
-    of a result is node alignment. Some tasks are there for some rows only, and a control is left out, without a word,
-    where it is not defined.
+    of a result is node alignment. Some tasks are there for some rows only. A control is left out, without a word, where
+    it is not defined, and so is a row that is defined for no task of Table 1.
     """
-    if method.variant == "control" and method.unsupported(task.name):
+    elsewhere = method.tasks is not None and not any(tasks.task(name).in_table1 for name in method.tasks)
+    if (method.variant == "control" or elsewhere) and method.unsupported(task.name):
         return False
     if task.renames:
         return method.variant != "control" and not method.build().capabilities.permutation_invariant

@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 
 from benchmarks.results.cell import Cell
-from benchmarks.results.ledger import Store
-from rsgg.explainer import Candidate, Capabilities, Explainer
+from benchmarks.results.ledger import Store, with_node_edits
+from rsgg.edits import recoded
+from rsgg.explainer import Candidate, Capabilities, Explainer, candidates_of
 from rsgg.graph import GraphBatch
 from rsgg.oracles import CountingOracle
 
@@ -32,7 +33,7 @@ class Replayed(Explainer):
     @classmethod
     def of(cls, base: Explainer, ledger: pa.Table) -> Replayed:
         """The results of `base` on the graphs of one cell."""
-        rows = ledger.to_pandas()
+        rows = with_node_edits(ledger.to_pandas())
         unsure = base.capabilities.may_return_invalid or not rows["simple"].all()
         can = replace(base.capabilities, learns=False, needs_relaxation=False, may_return_invalid=bool(unsure))
         return cls(ledger=rows, can=can)
@@ -47,7 +48,11 @@ class Replayed(Explainer):
         sizes = graphs.sizes.repeat_interleave(k).tolist()
         offered = graphs.adjacency.repeat_interleave(k, 0)
         found: list[Candidate] = []
-        for adjacency, n, row in zip(offered, sizes, self.ledger.itertuples(), strict=True):
+        for i, (adjacency, n, row) in enumerate(zip(offered, sizes, self.ledger.itertuples(), strict=True)):
+            if row.found and len(row.node_edits):
+                codes = np.array([*row.edits, *row.node_edits], dtype=np.int64)
+                found += candidates_of(graphs, [i // k], [recoded(codes, n, graphs.n_nodes)])
+                continue
             u, v = (torch.from_numpy(part) for part in np.divmod(np.asarray(row.edits, dtype=np.int64), n))
             adjacency[u, v] = (adjacency[u, v] == 0).to(adjacency.dtype)
             adjacency[v, u] = adjacency[u, v]

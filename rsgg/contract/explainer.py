@@ -23,6 +23,7 @@ from torch import Tensor
 
 from rsgg.contract.checking import ContractViolation, require, run_checks
 from rsgg.edges import EdgeBatch
+from rsgg.edits import origins
 from rsgg.errors import NotFittedError, OracleError, RSGGError, UsageError
 from rsgg.explainer import Capabilities, Choice, Counterfactual, Explainer
 from rsgg.graph import Graph, GraphBatch
@@ -365,9 +366,9 @@ def results_are_in_order(subject: Subject) -> None:
 
 
 def returned_graphs_are_valid(subject: Subject) -> None:
-    """What is returned has the input's nodes; it is symmetric, and simple unless the method declares otherwise."""
+    """What is returned has the input's nodes (but for `node_edits`); it is symmetric, and simple unless declared else."""
     for r in subject.results + subject.two_each:
-        a, n = r.returned.adjacency, r.input.n_nodes
+        a, n = r.returned.adjacency, len(origins(r.node_edits, r.input.n_nodes))
         where = f"{subject.name} on instance {r.instance}"
         require(a.shape == (n, n), f"{where}: an adjacency matrix of shape {a.shape} for {n} nodes.")
         require(bool((a == a.T).all()), f"{where}: the adjacency matrix is not symmetric.")

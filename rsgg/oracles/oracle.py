@@ -217,7 +217,7 @@ class Request:
         """Which graphs the constraints allow, bool [R]; None where all are."""
         if self.feasible is None:
             return None
-        allowed = self.feasible.allow(graphs.adjacency, owner // self.k)
+        allowed = self.feasible.allow_graphs(graphs, owner // self.k)
         return None if allowed.all() else allowed
 
 

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
+from rsgg.edits import Codes, edited
 from rsgg.graph import GraphBatch
-from rsgg.rsgg_ce.search import Codes, edited
 from rsgg.rsgg_ce.training import Discriminator
 from rsgg.seeds import seed_for, torch_rng
 

@@ -19,19 +19,17 @@ from itertools import product
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from rsgg.edits import NOTHING, Codes, applied, most_nodes
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle
 
-Codes = NDArray[np.int64]  # edits of a graph in a batch of N (padded) nodes: the pair u < v is u · N + v
 Search = Generator[Codes, bool, None]
 
-REMOVE, ADD = SIDES = (0, 1)
-MERGED, CORNER = (2, 3)  # edits of both sides: a prefix of the merged order, or a prefix of each side
+REMOVE, ADD, NODES = SIDES = (0, 1, 2)  # NODES is empty unless nodes may be edited
+MERGED, CORNER = (3, 4)  # edits of several sides: a prefix of the merged order, or a prefix of each side of pairs
 MOST_CORNERS = 8  # of those that training graphs needed
-NOTHING: Codes = np.empty(0, dtype=np.int64)
 BYTES_AT_ONCE = 1 << 26  # memory for the graphs of one batch of questions
 
 
@@ -49,14 +47,18 @@ class Found:
 
 @dataclass(frozen=True)
 class Orders:
-    """The edits of a graph in the order in which they are tried: removals and additions; and both, merged into one."""
+    """The edits of a graph in the order in which they are tried: removals and additions; and both, merged into one.
+
+    `nodes` are edits of nodes, which are then merged into `mixed` too.
+    """
 
     removals: Codes
     additions: Codes
     mixed: Codes
+    nodes: Codes = field(default_factory=lambda: NOTHING)
 
     def side(self, side: int) -> Codes:
-        return self.additions if side == ADD else self.removals
+        return (self.removals, self.additions, self.nodes)[side]
 
     def corner(self, removals: int, additions: int) -> Codes:
         """The first so many removals and the first so many additions, in the order of `mixed`."""
@@ -74,20 +76,21 @@ class Lengths:
     """How many edits the training graphs of a class needed, int64; empty if nothing is known.
 
     For each side the numbers of those that needed this side only, sorted; for those that needed both, how many removals
-    and how many additions, [graphs, 2].
+    and how many additions, [graphs, 2]. `nodes` counts those that needed edits of nodes, edits of pairs included.
     """
 
     removals: Codes = field(default_factory=lambda: NOTHING)
     additions: Codes = field(default_factory=lambda: NOTHING)
     both: Codes = field(default_factory=lambda: NOTHING.reshape(0, 2))
+    nodes: Codes = field(default_factory=lambda: NOTHING)
 
     def side(self, side: int) -> Codes:
-        return self.additions if side == ADD else self.removals
+        return (self.removals, self.additions, self.nodes)[side]
 
     @property
-    def sides(self) -> tuple[int, int]:
+    def sides(self) -> list[int]:
         """The side that explained more training graphs comes first."""
-        return (ADD, REMOVE) if len(self.additions) > len(self.removals) else (REMOVE, ADD)
+        return sorted(SIDES, key=lambda side: -len(self.side(side)))
 
     @property
     def corners(self) -> list[tuple[int, int]]:
@@ -98,7 +101,7 @@ class Lengths:
     @property
     def mean(self) -> tuple[float, float]:
         """Removals and additions that a graph needs on average; counted from one of each, as if nothing was known."""
-        graphs, both = 1 + len(self.removals) + len(self.additions) + len(self.both), self.both.sum(0)
+        graphs, both = 1 + sum(len(self.side(side)) for side in SIDES) + len(self.both), self.both.sum(0)
         return (
             float(1 + self.removals.sum() + both[REMOVE]) / graphs,
             float(1 + self.additions.sum() + both[ADD]) / graphs,
@@ -155,7 +158,8 @@ def _first_flip(
     order: Orders, lengths: Lengths, found: Found
 ) -> Generator[Codes, bool, tuple[Codes, int, Codes] | None]:
     """A prefix that flips, a shorter one (its length) that does not, and what lengths are expected on its side."""
-    failed = [0, 0, 1, 0]  # merged, one edit alone is of one side, so it has been asked about; corners are not nested
+    # Merged, one edit alone is of one side, so it has been asked about; corners are not nested.
+    failed = {REMOVE: 0, ADD: 0, NODES: 0, MERGED: 1, CORNER: 0}
     for kind, edits in _prefixes(order, lengths):
         if (yield edits):
             found.edits = edits
@@ -171,17 +175,20 @@ def _prefixes(order: Orders, lengths: Lengths) -> Iterator[tuple[int, Codes]]:
     First each side as far as training graphs went, always to the median of the lengths that are still possible, and the
     corners that training graphs needed; then both sides in turn, doubling; then both merged, doubling.
     """
-    one_sided = len(lengths.removals) + len(lengths.additions)
+    one_sided = sum(len(lengths.side(side)) for side in SIDES)
     corners = ((CORNER, order.corner(*size)) for size in lengths.corners)
     if len(lengths.both) > one_sided:
         yield from corners
     doubling = {}
-    for side in lengths.sides:
-        reached, longest = 0, len(order.side(side))
-        while (left := lengths.side(side)[lengths.side(side) > reached]).size and reached < longest:
-            reached = min(int(left[(len(left) - 1) // 2]), longest)
-            yield side, order.side(side)[:reached]
-        doubling[side] = _doubling(reached, longest)
+    known = [(side, _expected(lengths.side(side), len(order.side(side)))) for side in lengths.sides]
+    if len(order.nodes):  # the shortest first, whatever the side
+        steps = sorted(((size, side) for side, sizes in known for size in sizes), key=lambda step: step[0])
+    else:
+        steps = [(size, side) for side, sizes in known for size in sizes]
+    for size, side in steps:
+        yield side, order.side(side)[:size]
+    for side, sizes in known:
+        doubling[side] = _doubling(sizes[-1] if sizes else 0, len(order.side(side)))
     yield from corners
     while doubling:
         for side in list(doubling):
@@ -192,6 +199,14 @@ def _prefixes(order: Orders, lengths: Lengths) -> Iterator[tuple[int, Codes]]:
                 yield side, order.side(side)[:prefix]
     for prefix in _doubling(1, len(order.mixed)):
         yield MERGED, order.mixed[:prefix]
+
+
+def _expected(lengths: Codes, longest: int) -> list[int]:
+    """Where to ask on a side as far as training graphs went: always at the median of the lengths still possible."""
+    reached = [0]
+    while (left := lengths[lengths > reached[-1]]).size and reached[-1] < longest:
+        reached.append(min(int(left[(len(left) - 1) // 2]), longest))
+    return reached[1:]
 
 
 def _doubling(reached: int, longest: int) -> Iterator[int]:
@@ -298,8 +313,8 @@ def in_lock_step(
     which answers of the oracle are what is looked for, bool [R].
     """
     open_ = {row: question for row, search in enumerate(searches) if (question := next(search, None)) is not None}
-    at_once = max(1, BYTES_AT_ONCE // graphs.n_nodes**2)
     while open_:
+        at_once = max(1, BYTES_AT_ONCE // most_nodes(graphs.n_nodes, open_.values()) ** 2)
         for block in _in_blocks(list(open_), at_once):
             rows = [row for row in block if not oracle.limited or not oracle.exhausted(owner[row])]
             for row in set(block) - set(rows):
@@ -307,8 +322,8 @@ def in_lock_step(
             if not rows:
                 continue
             own, owners = (torch.tensor([of[row] for row in rows]) for of in (instance, owner))
-            asked = edited(graphs, own, [open_[row] for row in rows])
-            answers = oracle.predict(graphs.candidates(asked, own), owners)
+            asked = applied(graphs, own, [open_[row] for row in rows])
+            answers = oracle.predict(asked, owners)
             for row, flip in zip(rows, flips(answers, own).tolist(), strict=True):
                 try:
                     open_[row] = searches[row].send(flip)
@@ -318,14 +333,3 @@ def in_lock_step(
 
 def _in_blocks(rows: list[int], at_once: int) -> Iterator[list[int]]:
     return (rows[start : start + at_once] for start in range(0, len(rows), at_once))
-
-
-def edited(graphs: GraphBatch, instance: Tensor, edits: Sequence[Codes]) -> Tensor:
-    """The graphs at `instance`, each with its own pairs flipped, uint8 [R, N, N]."""
-    n = graphs.n_nodes
-    adjacency = graphs.adjacency[instance].cpu().numpy().reshape(len(edits), n * n)
-    rows = np.repeat(np.arange(len(edits)), [len(codes) for codes in edits])
-    u, v = np.divmod(np.concatenate([*edits, NOTHING]), n)
-    adjacency[rows, u * n + v] ^= 1
-    adjacency[rows, v * n + u] ^= 1
-    return torch.from_numpy(adjacency.reshape(-1, n, n))

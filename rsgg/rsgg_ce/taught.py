@@ -10,7 +10,9 @@ Encoder and decoder are RSGG-CE's; the score is the residual Â of a missing pai
 this is expert iteration: the training graphs come in as many parts, and each part is searched with what the parts
 before it taught, which takes fewer questions and finds shorter edits. With `searches` > 1 the graphs of the
 first part are searched as often, and the results with the fewest edits teach, as soft targets where they differ. A
-graph for which nothing is found teaches nothing and is counted in `summary_`.
+graph for which nothing is found teaches nothing and is counted in `summary_`. With `node_edits` the training graphs are
+then searched once more, with edits of nodes only, to see which of those are needed (`rsgg.rsgg_ce.node_edits`); what
+the generators learn stays the same.
 """
 
 from __future__ import annotations
@@ -22,13 +24,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rsgg.edits import Codes
 from rsgg.explainer import hyper
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.progress import tell
 from rsgg.rsgg_ce.plausible import effects, empty_discriminator, trained_discriminator
 from rsgg.rsgg_ce.ranked import RankedSearch, lengths_by_class, search
-from rsgg.rsgg_ce.search import UNKNOWN, Codes, Found
+from rsgg.rsgg_ce.search import UNKNOWN, Found
 from rsgg.rsgg_ce.training import Discriminator, Generator, build_generator
 from rsgg.seeds import seed_for, torch_rng
 
@@ -53,6 +56,8 @@ class TaughtRSGGCE(RankedSearch):
         return cls(steps=20, batch=8, hidden=8, latent=4, layers=2)
 
     def _fit(self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, seed: int) -> None:
+        if self.node_edits:
+            self._start_nodes(graphs, oracle.n_classes)
         features = self._learn_scales(graphs)
         self.generators_ = [
             build_generator(graphs.select(classes == c), features.shape[2], self, seed_for(seed, c)).to(self.device)
@@ -71,6 +76,10 @@ class TaughtRSGGCE(RankedSearch):
         self.summary_ = {"graphs": len(graphs), "taught": sum(edits is not None for edits in first.values())}
         lines = taught_by_class(graphs, classes, first, oracle.n_classes)
         self._summarise(lines, "no edits that were tried change its class, so nothing was learnt")
+        if self.node_edits:
+            searched, pairs = torch.tensor(list(found)), [one[0] for one in found.values()]
+            parts = _parts(torch.arange(len(searched)), self.rounds)
+            self._learn_nodes(graphs.select(searched), classes[searched], pairs, oracle, seed, parts)
         if self.plausibility:
             self._learn_plausibility(graphs, classes, {row: one[0] for row, one in found.items()}, seed)
 

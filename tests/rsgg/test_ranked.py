@@ -26,6 +26,7 @@ from rsgg.constraints import (
     Satisfies,
 )
 from rsgg.data.tree_cycles import TreeCycles
+from rsgg.edits import NOTHING, edited
 from rsgg.errors import UsageError
 from rsgg.explainer import Counterfactual
 from rsgg.graph import Graph, GraphBatch
@@ -33,7 +34,7 @@ from rsgg.oracles import CountingOracle, TreeCyclesOracle
 from rsgg.oracles.oracle import Oracle
 from rsgg.rsgg_ce.plausible import effects, trained_discriminator
 from rsgg.rsgg_ce.ranked import RankedRSGGCE, interleaved, lengths_by_class, orders, random_orders, search
-from rsgg.rsgg_ce.search import ADD, NOTHING, REMOVE, UNKNOWN, Found, Lengths, edited
+from rsgg.rsgg_ce.search import ADD, NODES, REMOVE, UNKNOWN, Found, Lengths
 from rsgg.rsgg_ce.taught import TaughtRSGGCE, _cross_entropy, _shortest
 from rsgg.seeds import seed_for
 
@@ -209,7 +210,7 @@ def test_pairs_come_by_falling_score_and_equal_ones_in_random_order() -> None:
 
 def test_random_orders_are_interleaved_one_by_one() -> None:
     assert interleaved(np.array([1, 2, 3]), np.array([7])).tolist() == [1, 7, 2, 3]
-    assert Lengths(np.array([1]), np.array([2, 2])).sides == (ADD, REMOVE)
+    assert Lengths(np.array([1]), np.array([2, 2])).sides == [ADD, REMOVE, NODES]
 
 
 def test_both_sides_are_merged_by_how_likely_an_edit_is_needed() -> None:

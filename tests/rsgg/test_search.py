@@ -11,18 +11,16 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rsgg.edits import NOTHING, Codes, edited
 from rsgg.graph import GraphBatch
 from rsgg.oracles import CountingOracle
 from rsgg.oracles.oracle import Oracle
 from rsgg.rsgg_ce.search import (
-    NOTHING,
     UNKNOWN,
-    Codes,
     Found,
     Lengths,
     Orders,
     Search,
-    edited,
     feasible,
     halving,
     in_lock_step,
