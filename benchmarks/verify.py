@@ -30,11 +30,11 @@ from benchmarks.results.files import REFERENCE, shown
 from benchmarks.results.ledger import Store, Stored, fingerprint, with_node_edits
 from benchmarks.running.replay import with_base_ledger
 from benchmarks.running.run_cell import loaded, run_cell
-from rsgg.errors import DataError, RSGGError
 from rsgg.edits import made_of
+from rsgg.errors import DataError, RSGGError
+from rsgg.graph import GraphBatch
 from rsgg.seeds import numpy_rng
 from rsgg.task import Problem
-from rsgg.graph import GraphBatch
 
 KEPT_APART = ("hpo", "runtime", "traces")  # folders of a folder of results that hold cells of their own
 
@@ -220,16 +220,16 @@ def disagreements(ledger: pd.DataFrame, problem: Problem, definition: dict[str, 
     """How many rows of each column differ from what the data, the stored edits and the oracle give."""
     instance = torch.tensor(ledger["instance"].to_numpy())
     inputs = problem.graphs.select(instance)
+    ledger = with_node_edits(ledger)
     edited, distance = _edited(inputs.adjacency, inputs.sizes, ledger["edits"])
     returned = inputs.candidates(edited, torch.arange(len(inputs)))
+    if any(len(codes) for codes in ledger["node_edits"]):
+        returned, distance = _nodes_edited(inputs, returned, distance, ledger)
     fold = problem.folds(definition.get("folds", FOLDS), definition["seed"])[definition["fold"]]
     test, problem = fold.test, problem.in_fold(fold)
     simple, found = ledger["simple"].to_numpy(), ledger["found"].to_numpy()
-    ledger = with_node_edits(ledger)
     flips = (ledger["predicted"] != ledger["predicted_cf"]).to_numpy()
     bound = ledger["optimum"].fillna(0).to_numpy()
-    if any(len(codes) for codes in ledger["node_edits"]):
-        returned, distance = _nodes_edited(inputs, returned, distance, ledger)
     wrong = {
         "instance": ~np.isin(instance.numpy(), test.numpy()),
         "test_size": ledger["test_size"] != len(test),

@@ -25,8 +25,8 @@ import torch
 from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
-from rsgg.errors import UsageError
 from rsgg.edits import KINDS, Changed, Kind, beside, changed, recoded
+from rsgg.errors import UsageError
 from rsgg.graph import Graph, GraphBatch
 
 Pairs = tuple[tuple[int, int], ...]
@@ -40,8 +40,8 @@ class Constraint:
     skips_edits: ClassVar[bool] = (
         False  # is an edit that breaks it left out of an order, so that later ones may follow?
     )
-
     node_edits: ClassVar[tuple[Kind, ...]] = KINDS  # kinds of edits of nodes that may be made
+
     def editable(self, graphs: GraphBatch) -> Tensor:
         """The node pairs u < v that may be edited, bool [B, N, N]."""
         return graphs.pair_mask
@@ -50,13 +50,13 @@ class Constraint:
         """May this graph, uint8 [n, n], be made of the original?"""
         return True
 
-
     def allows_nodes(self, edited: Changed) -> bool:
         """`allows` for a graph whose nodes were edited too.
 
         By default what `allows` says of the original's nodes, dropped ones without edges, and behind them the leaves.
         """
         return self.allows(edited.original, edited.adjacency)
+
 
 @dataclass(frozen=True)
 class OnlyRemovals(Constraint):
@@ -79,13 +79,13 @@ class OnlyAdditions(Constraint):
 
 
 @dataclass(frozen=True)
-@dataclass(frozen=True)
 class KeepLabels(Constraint):
     """No node gets another label; leaves may be added and dropped."""
 
     node_edits = ("add", "drop")
 
 
+@dataclass(frozen=True)
 class _NamedPairs(Constraint):
     """About given node pairs; for data sets whose graphs share their nodes, or for a single graph.
 
@@ -157,9 +157,9 @@ class KeepConnected(Constraint):
     def allows(self, original: Graph, adjacency: np.ndarray) -> bool:
         return bool(_components(adjacency) <= _components(original.adjacency))
 
-
     def allows_nodes(self, edited: Changed) -> bool:
         return self.allows(edited.original, edited.matrix)
+
 
 def _components(adjacency: np.ndarray) -> int:
     return int(connected_components(adjacency, directed=False, return_labels=False))
@@ -269,11 +269,11 @@ class EdgesForSize(Constraint):
         had, has = original.n_edges - original.n_nodes, int(adjacency.sum()) // 2 - len(adjacency)
         return bool(min(least, had) <= has <= max(most, had))
 
-
-@dataclass(frozen=True)
     def allows_nodes(self, edited: Changed) -> bool:
         return self.allows(edited.original, edited.matrix)
 
+
+@dataclass(frozen=True)
 class Satisfies(Constraint):
     """A rule of one's own: `rule(original, adjacency)` is asked about every edited graph.
 
@@ -302,6 +302,12 @@ class Rules:
 
     def allow(self, edits: np.ndarray, constraints: tuple[Constraint, ...] | None = None) -> bool:
         """Is the graph with these edits allowed?"""
+        asked = [one for one in (self.constraints if constraints is None else constraints) if one.looks_at_graphs]
+        if (edits >= self.n_padded**2).any():
+            made = changed(self.original, recoded(edits, self.n_padded, self.original.n_nodes))
+            own = GraphBatch.of([self.original])
+            closed = [one for one in self.constraints if _edits_what_is_closed(one, made, _closed(one, own)[0])]
+            return not closed and all(one.allows_nodes(made) for one in asked)
         adjacency = self.original.adjacency.copy()
         u, v = np.divmod(edits, self.n_padded)
         adjacency[u, v] ^= 1
@@ -309,12 +315,6 @@ class Rules:
         return all(one.allows(self.original, adjacency) for one in asked)
 
     def followed(self, order: np.ndarray) -> np.ndarray:
-        asked = [one for one in (self.constraints if constraints is None else constraints) if one.looks_at_graphs]
-        if (edits >= self.n_padded**2).any():
-            made = changed(self.original, recoded(edits, self.n_padded, self.original.n_nodes))
-            own = GraphBatch.of([self.original])
-            closed = [one for one in self.constraints if _edits_what_is_closed(one, made, _closed(one, own)[0])]
-            return not closed and all(one.allows_nodes(made) for one in asked)
         """The edits of an order without those that would break a rule where the ones before them are made."""
         skipping = tuple(one for one in self.constraints if one.skips_edits)
         kept: list[int] = []
@@ -346,14 +346,6 @@ class Feasible:
                 allowed[row] = not self.broken(adjacency[row], int(instance[row]))
         return allowed
 
-    def broken(self, adjacency: Tensor, instance: int) -> str:
-        """The name of a constraint that this graph breaks, or an empty string."""
-        original, n = self.originals[instance], len(adjacency)
-        changed = (adjacency > 0) != (self.graphs.adjacency[instance, :n, :n] > 0)
-        matrix = adjacency.cpu().numpy()[: original.n_nodes, : original.n_nodes].astype(np.uint8)
-        for one, closed in zip(self.constraints, self.closed, strict=True):
-            if (changed & closed[instance, :n, :n]).any() or (one.looks_at_graphs and not one.allows(original, matrix)):
-                return type(one).__name__
     def allow_graphs(self, graphs: GraphBatch, instance: Tensor) -> Tensor:
         """`allow` for graphs whose nodes may have been edited too."""
         if graphs.origin is None:
@@ -364,16 +356,16 @@ class Feasible:
         ]
         return torch.tensor([not name for name in broken], dtype=torch.bool)
 
+    def broken(self, adjacency: Tensor, instance: int) -> str:
+        """The name of a constraint that this graph breaks, or an empty string."""
+        original, n = self.originals[instance], len(adjacency)
+        changed = (adjacency > 0) != (self.graphs.adjacency[instance, :n, :n] > 0)
+        matrix = adjacency.cpu().numpy()[: original.n_nodes, : original.n_nodes].astype(np.uint8)
+        for one, closed in zip(self.constraints, self.closed, strict=True):
+            if (changed & closed[instance, :n, :n]).any() or (one.looks_at_graphs and not one.allows(original, matrix)):
+                return type(one).__name__
         return ""
 
-    def mended(self, adjacency: Tensor, instance: int, order: Callable[[np.ndarray], np.ndarray]) -> Tensor:
-        """The graph without edits that may not be made, [N, N]; `order` says in which order the others are tried.
-
-        Where a rule looks at the graph as a whole (`EdgeCount`), what comes out can still break it.
-        """
-        n = len(adjacency)
-        original = self.graphs.adjacency[instance, :n, :n]
-        changed = torch.triu((adjacency > 0) != (original > 0), 1)
     def broken_by(self, graph: Graph, origin: Sequence[int], instance: int) -> str:
         """`broken` for a graph whose nodes were edited too; `origin` says which node each was (`rsgg.edits`)."""
         original = self.originals[instance]
@@ -384,6 +376,14 @@ class Feasible:
                 return type(one).__name__
         return ""
 
+    def mended(self, adjacency: Tensor, instance: int, order: Callable[[np.ndarray], np.ndarray]) -> Tensor:
+        """The graph without edits that may not be made, [N, N]; `order` says in which order the others are tried.
+
+        Where a rule looks at the graph as a whole (`EdgeCount`), what comes out can still break it.
+        """
+        n = len(adjacency)
+        original = self.graphs.adjacency[instance, :n, :n]
+        changed = torch.triu((adjacency > 0) != (original > 0), 1)
         for closed in self.closed:
             changed &= ~closed[instance, :n, :n]
         rules = Rules(self.originals[instance], n, self.constraints)
@@ -392,14 +392,6 @@ class Feasible:
         mended = original.clone()
         mended[u, v] = mended[v, u] = 1 - mended[u, v]
         return mended
-
-
-def editable(graphs: GraphBatch, constraints: Iterable[Constraint]) -> Tensor:
-    """The pairs that all constraints let be edited, bool [B, N, N]."""
-    mask = graphs.pair_mask
-    for constraint in constraints:
-        mask = mask & constraint.editable(graphs)
-    return mask
 
 
 def _closed(constraint: Constraint, graphs: GraphBatch) -> Tensor:
@@ -413,6 +405,14 @@ def _edits_what_is_closed(constraint: Constraint, made: Changed, closed: Tensor)
     n = made.original.n_nodes
     edited = (made.adjacency[:n, :n] > 0) != (made.original.adjacency > 0)
     return bool((edited & closed.numpy()).any()) or not made.kinds <= set(constraint.node_edits)
+
+
+def editable(graphs: GraphBatch, constraints: Iterable[Constraint]) -> Tensor:
+    """The pairs that all constraints let be edited, bool [B, N, N]."""
+    mask = graphs.pair_mask
+    for constraint in constraints:
+        mask = mask & constraint.editable(graphs)
+    return mask
 
 
 def constraints_advice(constraints: Any) -> str:

@@ -381,11 +381,11 @@ class GraphBatch(Sequence[Graph]):
     `rsgg.encodings`), carried along so that they are computed once per data set. `edge_features` [B, N, N] or
     [B, N, N, d] and `node_names` are those of the graphs (see `Graph`); whole numbers may be kept as uint8, which saves
     memory. Made directly, only shapes are checked; `GraphBatch.of` checks each graph.
-    """
-
 
     `origin` is for graphs that edits of nodes have made of others (`rsgg.edits`): which node of the original each node
     was, int64 [B, N], -1 for added nodes and on padding; None where nodes are those of the originals.
+    """
+
     adjacency: Tensor
     sizes: Tensor
     features: Tensor | None = None
@@ -393,9 +393,9 @@ class GraphBatch(Sequence[Graph]):
     encodings: dict[str, Tensor] = field(default_factory=dict)
     edge_features: Tensor | None = None
     node_names: tuple[tuple[Hashable, ...] | None, ...] = ()
+    origin: Tensor | None = None
 
     def __post_init__(self) -> None:
-    origin: Tensor | None = None
         shape, count = tuple(self.adjacency.shape), len(self.adjacency)
         if len(shape) != 3 or shape[1] != shape[2]:
             raise GraphError(f"A batch has adjacency matrices of shape {shape}; it must be [graphs, nodes, nodes].")
@@ -539,9 +539,9 @@ class GraphBatch(Sequence[Graph]):
             {kind: encoding[index] for kind, encoding in self.encodings.items()},
             None if self.edge_features is None else self.edge_features[index],
             tuple(self.node_names[i] for i in index.tolist()) if self.node_names else (),
+            None if self.origin is None else self.origin[index],
         )
 
-            None if self.origin is None else self.origin[index],
     def cropped(self, n: int) -> GraphBatch:
         """The same graphs, none of which has more than n nodes, padded to n nodes only."""
         return GraphBatch(
@@ -552,9 +552,9 @@ class GraphBatch(Sequence[Graph]):
             {kind: encoding[:, :n] for kind, encoding in self.encodings.items()},
             None if self.edge_features is None else self.edge_features[:, :n, :n],
             self.node_names,
+            None if self.origin is None else self.origin[:, :n],
         )
 
-            None if self.origin is None else self.origin[:, :n],
     def candidates(self, adjacency: Tensor, owner: Tensor) -> GraphBatch:
         """New adjacency matrices for the graphs at `owner`, with their features: what an oracle is asked about."""
         features = None if self.features is None else self.features[owner]
