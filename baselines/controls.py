@@ -1,7 +1,7 @@
 """Controls: methods with nothing to learn (or next to nothing), which give the tables their scale.
 
 A row of Table 1 means little without them: the empty graph alone explains one of its rows, and random edits followed
-by `rsgg.minimise` reach the optimum or all but reach it. Each control is a class of a few lines:
+by `rsgg.minimise` reach the optimum on both data sets of the paper. Each control is a class of a few lines:
 
     Empty, Complete, Identity                constant answers; the first two never ask whether they are right
     RemoveEgo, KeepEgo                       for node classification: without the edges around v, with these alone
@@ -141,8 +141,8 @@ class RandomEdits(Explainer):
 
 @dataclass(kw_only=True)
 class TwoSided(Explainer):
-    """The guarded two-sided order with uniform scores: the first 1, 2, 4, … edges of a random order are removed from
-    the input, or as many missing ones added to it, asking about the two in turn; the first flip wins.
+    """Edges and missing pairs in random order: remove the first 1, 2, 4, … edges from the input, or add as many missing
+    ones to it, ask about both in turn, and return the first graph whose class changes.
     """
 
     capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, targets=True, constraints=True)

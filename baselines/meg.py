@@ -231,7 +231,7 @@ def q_learning(
 def _play(
     environment: Environment[State], recipe: Recipe, *names: object
 ) -> Generator[State, Judgement | None, Played[State]]:
-    """One game: yields the states that it wants to be judged, and is sent what they are worth."""
+    """Train on one graph. A generator: it yields each state whose reward it needs and is sent its `Judgement`."""
     rng = numpy_rng(*names, "play")
     learner = _Learner(environment, recipe, seed_for(*names, "network"))
     played: Played[State] = Played(learner.network, losses=learner.losses)
@@ -377,7 +377,7 @@ class PairFlips:
         return encoding
 
     def best(self, network: QNetwork, state: frozenset[int], steps_left: int) -> tuple[int, float]:
-        """Of the actions that Q rises fastest with, those are scored that can be the best: see `SHORTLIST`.
+        """The action with the highest Q, and its value; only those of the steepest slope are scored (`SHORTLIST`).
 
         A successor differs from its state in one bit, so that its first layer is the state's own, plus or minus one
         row of weights.

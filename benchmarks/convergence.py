@@ -2,25 +2,25 @@
 
     python benchmarks/convergence.py
 
-The curves are those of Table 1's cells of RSGG-CE, faithful, beyond (λ > 0) and released: ten folds of replicate 0 are
-ten seeds. `convergence.csv` has them as means over at most `POINTS` windows of epochs, each placed at its middle, with
+The curves are those of Table 1's cells of RSGG-CE by score function, with λ > 0 and as released: ten folds of replicate
+0 are ten seeds. `convergence.csv` has them as means over at most `POINTS` windows of epochs, each placed at its middle, with
 standard error and 95 % t-interval over the seeds. `convergence_checks.csv` has a line per fit, class and check; the
 paper says that both losses decrease monotonically and stabilise in the same region, and that this avoids mode collapse:
 
     finite                      share of the epochs whose losses are finite: all
-    discriminator_decreases     Kendall's τ between epoch and loss over ten windows: at most -`TREND`, where it is
+    discriminator_decreases     Kendall's τ between epoch and loss over ten windows: at most -`MIN_TAU`, where it is
     generator_decreases         significant at 5 %; strictly monotonic would be -1
     discriminator_settles       change along a line through the last quarter of the epochs, in standard deviations of
-    generator_settles           the loss there (or hundredths of the loss, if that is more): within ±`DRIFT`, or its
+    generator_settles           the loss there (or hundredths of the loss, if that is more): within ±`MAX_DRIFT`, or its
                                 95 % interval (from ten block means) covers 0
     same_region                 the smaller of the two losses over the larger, last tenth: at least `SAME_REGION`
-    papers_rule                 the paper's sign of collapse, 𝔻's loss rises whilst 𝔾's falls: min(τ_𝔻, -τ_𝔾) < `TREND`
+    papers_rule                 the paper's sign of collapse, 𝔻's loss rises while 𝔾's falls: min(τ_𝔻, -τ_𝔾) < `MIN_TAU`
     discriminator_not_saturated 𝔻's loss, last tenth: hardly above ln 2, the loss of a coin (in equilibrium it is one)
     flips, diversity, edits     losses alone do not show a collapse: the signs of `judging.collapse`, last tenth
     score_spread                deviation of the removal scores inside a graph, without a limit: a generator that turns
                                 trees into cyclic graphs adds, and has no reason to tell edges apart
 
-Of the faithful method epoch 0 is the first in which 𝔾 learns: in the steps before, 𝔻 has learnt alone. The released
+By score function, epoch 0 is the first in which 𝔾 learns: in the steps before, 𝔻 has learnt alone. The released
 code's history holds losses only; for the rest its lines say so.
 """
 
@@ -52,10 +52,10 @@ CHECK_COLUMNS = ("dataset", "method", "variant", "fold", "class", "class_name", 
 
 POINTS = 100  # windows of a curve in convergence.csv, at most
 WINDOWS = 10  # windows whose order says whether a loss falls; blocks whose means say whether it settled
-TREND = 0.51  # of ten windows, |τ| above .511 is significant at 5 %
-DRIFT = 1.0  # standard deviations
+MIN_TAU = 0.51  # of a trend: of ten windows, |τ| above .511 is significant at 5 %
+MAX_DRIFT = 1.0  # of a loss that has settled, in standard deviations
 SAME_REGION = 0.5
-COIN = 1.05 * math.log(2)
+MAX_LOSS = 1.05 * math.log(2)  # of a discriminator: hardly more than one that says 1/2 to everything
 NOT_STORED = "not stored"
 
 
@@ -126,17 +126,17 @@ def _of_losses(rows: pd.DataFrame) -> Iterator[Result]:
         return
     trends = {name: trend(loss) for name, loss in losses.items()}
     for name, tau in trends.items():
-        yield f"{name}_decreases", tau, -TREND, _yes(tau <= -TREND)
+        yield f"{name}_decreases", tau, -MIN_TAU, _yes(tau <= -MIN_TAU)
     for name, loss in losses.items():
         drift, low, high = drift_at_the_end(loss)
-        yield f"{name}_settles", drift, DRIFT, _yes(abs(drift) <= DRIFT or low <= 0 <= high)
-    last = {name: float(_last(loss, rule.LAST).mean()) for name, loss in losses.items()}
+        yield f"{name}_settles", drift, MAX_DRIFT, _yes(abs(drift) <= MAX_DRIFT or low <= 0 <= high)
+    last = {name: float(_last(loss, rule.JUDGED_SHARE).mean()) for name, loss in losses.items()}
     smaller, larger = sorted(last.values())
     share = max(smaller, 0.0) / larger if larger > 0 else 0.0
     yield "same_region", share, SAME_REGION, _yes(share >= SAME_REGION)
     opposite = min(trends["discriminator"], -trends["generator"])
-    yield "papers_rule", opposite, TREND, _yes(opposite < TREND)
-    yield "discriminator_not_saturated", last["discriminator"], COIN, _yes(last["discriminator"] <= COIN)
+    yield "papers_rule", opposite, MIN_TAU, _yes(opposite < MIN_TAU)
+    yield "discriminator_not_saturated", last["discriminator"], MAX_LOSS, _yes(last["discriminator"] <= MAX_LOSS)
 
 
 def _of_samples(end: Mapping[str, Any], edges: float) -> Iterator[Result]:

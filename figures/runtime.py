@@ -136,7 +136,8 @@ def _legend(axis: Axes, table: pd.DataFrame, exponents: Mapping[Row, str], *, cl
 
 
 def _exponents(growth: pd.DataFrame, quantity: str) -> dict[Row, str]:
-    """Per row: ": n^1.02 [0.95, 1.10], m^0.01 [-0.03, 0.05]"."""
+    """What the legend says behind the name of each row: its growth exponents with intervals, in nodes and instances,
+    as in ": n^1.02 [0.95, 1.10], m^0.01 [-0.03, 0.05]"."""
     said: dict[Row, list[str]] = {}
     for line in figure.only(growth, quantity=quantity).to_dict("records"):
         interval = "" if pd.isna(line["ci_low"]) else f" [{line['ci_low']:.2f}, {line['ci_high']:.2f}]"

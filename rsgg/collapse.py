@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 MIN_FLIP_RATE, MIN_DIVERSITY = 0.5, 0.05
-LAST = 0.1  # share of the epochs that is looked at
+JUDGED_SHARE = 0.1  # of the epochs, the last ones, whose mean is judged
 
 
 class CollapseWarning(UserWarning):
@@ -67,7 +67,7 @@ def summary(history: Sequence[Mapping[str, float]], edges: Sequence[float]) -> l
         curves = pd.DataFrame([line for line in history if line["class"] == c])
         line: dict[str, Any] = {"class": c, "edges": mean}
         if len(curves):
-            tail = curves[curves["epoch"] >= (curves["epoch"].max() + 1) * (1 - LAST)]
+            tail = curves[curves["epoch"] >= (curves["epoch"].max() + 1) * (1 - JUDGED_SHARE)]
             line |= {name: float(np.mean(tail[name])) for name in tail.columns if name not in ("class", "epoch")}
         lines.append({**line, "collapsed": how(line, mean)})
     return lines

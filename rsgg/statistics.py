@@ -27,7 +27,7 @@ class Bounds(NamedTuple):
     high: float
 
 
-NOWHERE = Bounds(float("nan"), float("nan"))
+NO_INTERVAL = Bounds(float("nan"), float("nan"))
 
 
 def fold_means(values: ArrayLike, folds: ArrayLike) -> Floats:
@@ -52,7 +52,7 @@ def bootstrap_interval(
     x = x[~np.isnan(x)] if clusters is None else fold_means(x, clusters)
     n = len(x)
     if n < 2:
-        return NOWHERE
+        return NO_INTERVAL
     rng = numpy_rng(seed, "bootstrap")
     means = np.empty(resamples)
     block = max(1, _BLOCK // n)
@@ -68,7 +68,7 @@ def prediction_interval(means: ArrayLike, *, level: float = 0.95) -> Bounds:
     """Where one further mean of the same kind falls, from S replicate means: m ± t_{1-α/2, S-1} · s · √(1 + 1/S)."""
     x = np.asarray(means, dtype=float)
     if len(x) < 2:
-        return NOWHERE
+        return NO_INTERVAL
     half = _t_quantile(level, len(x) - 1) * x.std(ddof=1) * np.sqrt(1 + 1 / len(x))
     return Bounds(float(x.mean() - half), float(x.mean() + half))
 
@@ -80,7 +80,7 @@ def prediction_interval_from_folds(values: ArrayLike, *, further_folds: int, lev
     """
     x = np.asarray(values, dtype=float)
     if len(x) < 2:
-        return NOWHERE
+        return NO_INTERVAL
     half = _t_quantile(level, len(x) - 1) * x.std(ddof=1) * np.sqrt(1 / len(x) + 1 / further_folds)
     return Bounds(float(x.mean() - half), float(x.mean() + half))
 
@@ -91,7 +91,7 @@ def wilson_interval(successes: float, n: int, *, level: float = 0.95) -> Bounds:
     Unlike a bootstrap it is not empty when all outcomes agree.
     """
     if n < 1:
-        return NOWHERE
+        return NO_INTERVAL
     z = scipy.stats.norm.ppf((1 + level) / 2)
     p, z2n = successes / n, z**2 / n
     centre, half = p + z2n / 2, z * np.sqrt(p * (1 - p) / n + z2n / (4 * n))
@@ -123,10 +123,10 @@ def linear_slope(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Slope:
     n, dx = len(across), across - across.mean() if len(across) else across
     sxx = float((dx**2).sum())
     if n < 2 or not sxx:
-        return Slope(*NOWHERE, float("nan"))
+        return Slope(*NO_INTERVAL, float("nan"))
     slope = float((dx * (up - up.mean())).sum()) / sxx
     if n < 3:
-        return Slope(slope, *NOWHERE)
+        return Slope(slope, *NO_INTERVAL)
     residuals = up - up.mean() - slope * dx
     half = _t_quantile(level, n - 2) * float(np.sqrt((residuals**2).sum() / (n - 2) / sxx))
     return Slope(slope, slope - half, slope + half)

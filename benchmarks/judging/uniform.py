@@ -1,4 +1,4 @@
-"""What a sampler without a generator would score: the released sampler with all probabilities equal, on paper.
+"""Predictions for the released sampler if all its probabilities are equal, i.e. if the generator has no influence.
 
 As many draws *with replacement* as a graph has edges keep each edge with probability 1 - (1 - 1/E)^E ≈ 1 - 1/e; then
 single draws from all pairs are added, with a check after each (`rsgg.rsgg_ce.released`). Two predictions that share no

@@ -78,7 +78,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def csv_of(table: pd.DataFrame) -> str:
-    """Six digits are more than any of our numbers is sure of."""
+    """A table as CSV text; numbers have six digits, which is more than any measurement here is accurate to."""
     return str(table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
 
 

@@ -313,7 +313,8 @@ class CountingOracle(WrappedOracle):
         self._deadline = None if self.seconds is None else self._now() + count * self.seconds
 
     def exhausted(self, owner: int) -> bool:
-        """May this owner ask no more: its budget or the batch's time is used up, or its input is as wanted already?"""
+        """Whether this owner has no question left: its budget or the time of the batch is used up, or its input has the
+        wanted class already."""
         return self.out_of_time or self.left(owner) == 0
 
     def left(self, owner: int) -> float:
@@ -366,7 +367,7 @@ class CountingOracle(WrappedOracle):
 
     @contextmanager
     def on_behalf_of(self, payers: Sequence[int]) -> Iterator[None]:
-        """Within it owner i asks for `payers[i]`, an owner as they were numbered outside, who pays.
+        """Inside this block, questions of owner i are counted for owner `payers[i]` of the numbering outside.
 
         Owners with the same payer share equally what it may still ask. Methods that ask other methods use it, since
         these number their owners themselves.

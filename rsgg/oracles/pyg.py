@@ -22,7 +22,7 @@ from rsgg.graph import GraphBatch, are_weights, whole_numbers_as_int64
 from rsgg.oracles.oracle import Oracle
 from rsgg.oracles.scores import Scores
 
-FEW = 8  # graphs of the first question on which it is found out how the model is to be understood
+INSPECTED_GRAPHS = 8  # of the first question: from these it is found out what the model returns
 
 # How the parameters of `forward` are called by those who write models.
 ROLES = {
@@ -270,7 +270,7 @@ class PyGOracle(Oracle):
     @property
     def n_classes(self) -> int:  # type: ignore[override]  # found out, where it was not given
         if self._scores.n_classes is None:
-            self._look_at_nothing()
+            self._probe_number_of_classes()
         if self._scores.n_classes is None:
             raise OracleError(
                 "The number of classes of the PyG model is not known before its first answer; give n_classes to "
@@ -333,10 +333,10 @@ class PyGOracle(Oracle):
             return super().relaxed(adjacency, features)
         # Without gradients missing pairs need not be listed, which is faster.
         all_pairs = adjacency.requires_grad and self._has_gradients_at_missing_pairs(
-            (adjacency.detach()[:FEW] >= 0.5).to(adjacency.dtype),
-            None if features is None else features[:FEW].detach(),
-            sizes[:FEW],
-            None if edge_features is None else edge_features[:FEW],
+            (adjacency.detach()[:INSPECTED_GRAPHS] >= 0.5).to(adjacency.dtype),
+            None if features is None else features[:INSPECTED_GRAPHS].detach(),
+            sizes[:INSPECTED_GRAPHS],
+            None if edge_features is None else edge_features[:INSPECTED_GRAPHS],
         )
         asked = Disjoint.of_matrices(adjacency, features, sizes, edge_features, all_pairs=all_pairs)
         return self._scores.probabilities(self._output_for(asked), asked.count).to(adjacency.device)
@@ -363,7 +363,7 @@ class PyGOracle(Oracle):
     def _output_for(self, asked: Disjoint) -> Any:
         with evaluating(self.model):
             if not self._known:
-                self._look(asked.part(0, FEW))
+                self._inspect_output(asked.part(0, INSPECTED_GRAPHS))
             return self._ask(asked)
 
     def _ask(self, asked: Disjoint) -> Any:
@@ -385,7 +385,7 @@ class PyGOracle(Oracle):
             ) from error
 
     @torch.enable_grad()
-    def _look(self, few: Disjoint) -> None:
+    def _inspect_output(self, few: Disjoint) -> None:
         """Find out from the first graphs what the model returns, and whether it wants node features as numbers."""
         if few.edge_features is not None and not self._call.reads_edge_features(few.edge_features):
             warnings.warn(
@@ -407,8 +407,8 @@ class PyGOracle(Oracle):
         self._scores.look(output, few.count)
         self._known = True
 
-    def _look_at_nothing(self) -> None:
-        """Try to learn the number of classes from two nodes without meaning, for those who ask before any graph is."""
+    def _probe_number_of_classes(self) -> None:
+        """Try to find the number of classes by asking about a made-up graph of two nodes, before any real graph."""
         layers = self.model.modules()
         widths = (getattr(layer, key, None) for layer in layers for key in ("in_channels", "in_features"))
         width = next((width for width in widths if isinstance(width, int) and width > 0), 1)

@@ -417,10 +417,10 @@ def partial_order_sampling(
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """The pairs that enter A', row after row.
+    """The pairs that were sampled in a group, of all graphs, one graph after the other.
 
-    `pairs` is int [K, 2]; those of `rows[i]` are numbers `stops[i]` to `stops[i + 1]`. (-1, -1) stands for a pair that
-    was visited and not sampled (UNCHANGED).
+    `pairs` is int [K, 2]; graph `rows[i]` has `pairs[stops[i] : stops[i + 1]]`. (-1, -1) stands for a pair that was
+    visited and not sampled (UNCHANGED).
     """
 
     rows: np.ndarray
@@ -457,7 +457,8 @@ class _Sampling:
         """What is drawn for the open rows. Row r reads its own random numbers, `seeds[r]`, from number `start` on."""
         open_, n = self.open.nonzero()[0], self.current.shape[1]
         place = np.flatnonzero(group.pairs.numpy()[open_])
-        chances = Chances(scores[open_].reshape(-1)[place], place.searchsorted(np.arange(len(open_) + 1) * n * n))
+        stops = place.searchsorted(np.arange(len(open_) + 1) * n * n)
+        chances = GroupProbabilities(scores[open_].reshape(-1)[place], stops)
         drawn, stops = sampler.draw(
             chances, group.guarded, iterations, lambda count, offset=0: uniforms(seeds[open_], start + offset, count)
         )
@@ -542,8 +543,9 @@ class _Sampling:
 
 
 @dataclass(frozen=True, eq=False)
-class Chances:
-    """The pairs of a group, row after row: A_g of each [M]; row r has those from `stops[r]` to `stops[r + 1]`."""
+class GroupProbabilities:
+    """A_g of the pairs of a group, float [M], of all graphs, one after the other; graph r has
+    `probability[stops[r] : stops[r + 1]]`."""
 
     probability: np.ndarray
     stops: np.ndarray
@@ -571,7 +573,7 @@ class Sampler:
     """
 
     name: str
-    draw: Callable[[Chances, bool, int, Numbers], tuple[np.ndarray, np.ndarray]]
+    draw: Callable[[GroupProbabilities, bool, int, Numbers], tuple[np.ndarray, np.ndarray]]
     memoryless: bool = False  # a draw does not depend on those before it, so that they can be drawn when needed
     accumulates: bool = False  # a pair drawn twice in a guarded group weighs 2
 
@@ -582,7 +584,7 @@ class Sampler:
 
 
 def _each_for_itself(
-    chances: Chances, guarded: bool, iterations: int, numbers: Numbers
+    chances: GroupProbabilities, guarded: bool, iterations: int, numbers: Numbers
 ) -> tuple[np.ndarray, np.ndarray]:
     """Each pair with its probability; guarded pairs in random order.
 
@@ -604,7 +606,7 @@ def _each_for_itself(
 
 
 def _with_replacement(
-    chances: Chances, guarded: bool, iterations: int, numbers: Numbers
+    chances: GroupProbabilities, guarded: bool, iterations: int, numbers: Numbers
 ) -> tuple[np.ndarray, np.ndarray]:
     """As many draws as there are pairs (unguarded) or iterations (guarded), proportional to the probabilities."""
     mass = np.concatenate(([0], (np.maximum(chances.probability, 0) * WEIGHT_SCALE).astype(np.int64).cumsum()))

@@ -31,7 +31,7 @@ class Eq4Reward(ClassTraining):
 
 
 class FlipsOnly(ClassTraining):
-    """The reward is [Φ(G_g) ≠ c] alone: 𝔻 is trained and not listened to."""
+    """The reward is [Φ(G_g) ≠ c] alone: 𝔻 is trained, but its output is not used."""
 
     def _reward(self, flipped: Tensor, d_logit: Tensor) -> Tensor:
         return flipped

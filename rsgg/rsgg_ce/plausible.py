@@ -55,7 +55,7 @@ def trained_discriminator(
 
 @torch.no_grad()
 def effects(discriminator: Discriminator, graphs: GraphBatch, scores: Tensor) -> Tensor:
-    """How much more real single edits make a graph look, [B, N, N], symmetric, with mean 0 and deviation 1 in a graph.
+    """How much each single edit raises the discriminator's logit: float [B, N, N], symmetric, standardised per graph.
 
     Asked of the `RANKED_FIRST` pairs of each side with the highest scores [B, N, N]; 0 for the others.
     """

@@ -82,7 +82,7 @@ class Target:
 
 
 ALGORITHM_1 = (
-    "in_blocks", "partial_order_sampling", "Draws", "_Sampling", "Chances", "Sampler", "_each_for_itself",
+    "in_blocks", "partial_order_sampling", "Draws", "_Sampling", "GroupProbabilities", "Sampler", "_each_for_itself",
     "_with_replacement", "SAMPLERS", "traced", "_TracedSampling",
 )  # fmt: skip
 
