@@ -8,6 +8,7 @@ there unless this machine has computed it too. At the end every file of the fold
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from benchmarks import claims
@@ -19,12 +20,14 @@ from benchmarks.results.artefacts import MANIFEST, Artefacts, read_manifest, unl
 from benchmarks.results.cell import Cell
 from benchmarks.results.files import shown, write_bytes
 from benchmarks.results.ledger import Store, compact
+from benchmarks.results.reader import Results
 from benchmarks.running.experiment import Experiment, Finished
 from benchmarks.running.options import AblationOptions, NodeOptions, RunOptions, Table1Options, VariationOptions
 from benchmarks.searching import tables as searches
-from benchmarks.table1 import Table1
+from benchmarks.table1 import Confirmation, Table1
 from benchmarks.unseen import Unseen
 from benchmarks.variations import Variations
+from figures import figure, tradeoff
 from rsgg.errors import UsageError
 
 COPIED = ("hpo_*.csv", "runtime*.csv", "datasets.csv", "speed*.csv", "traces.parquet", "candidates.*")
@@ -37,13 +40,16 @@ RENDERED: tuple[tuple[type[Experiment], RunOptions], ...] = (  # in the order in
     (Unseen, RunOptions()),
 )
 WITH_CURVES = ("table1", "nodes")  # experiments of which what an observer saw is kept
-CONFIRMATION = Table1Options(methods=["rsgg-ce:faithful"], datasets=["tree-cycles"], seeds=["1"])
-"""RSGG-CE on graphs that its training was not worked out on; the folder `confirmation` of a reference."""
+CONFIRMATION = Table1Options(methods=["rsgg-ce:faithful"], datasets=["tree-cycles"], seeds=["13"])
+"""RSGG-CE by score function on graphs that were never looked at: its training was worked out on replicates 0 and 1, and
+taken apart on 11 and 12 (`benchmarks.variations`). The folder `confirmation` of a reference."""
+FIGURES = {"tradeoff": tradeoff.draw}  # that a reference holds
 
 
 def publish(source: Path, out: Path) -> str:
     """Compact the cells that `source` holds into `out` and render every table there; returns what to print."""
     plans: dict[str, list[Cell]] = {kind.name: kind().plan(options) for kind, options in RENDERED}
+    plans["table1"] += Confirmation().plan(CONFIRMATION)
     keys = {cell.key for cells in plans.values() for cell in cells}
     if not Store(source).stored([cell for cells in plans.values() for cell in cells]):
         raise UsageError(f"{shown(source)} holds no result of an experiment; ./reproduce.sh table1 computes some.")
@@ -63,12 +69,22 @@ def render(out: Path) -> None:
         _render(kind(), options, out)
     if (out / "table1.csv").is_file():
         claims.render(out, out)
-    if _render(Table1(), CONFIRMATION, out, out / "confirmation"):
+    if Store(out).stored(Confirmation().plan(CONFIRMATION)):
+        shutil.rmtree(out / "confirmation", ignore_errors=True)
+        _render(Confirmation(), CONFIRMATION, out, out / "confirmation")
         (out / "confirmation" / MANIFEST).unlink()  # one manifest over all files of a reference
+    if (out / "table1.csv").is_file():
+        _draw(out)
     with Artefacts(out, "publish") as files:
         for name in unlisted(out, {}):  # all files: ledgers and copies may have changed since they were listed
             files.add(name)
         files.forget_what_is_gone()
+
+
+def _draw(out: Path) -> None:
+    """The figures of a reference from its tables; figures.json beside them says from which, with checksums."""
+    for name, draw in FIGURES.items():
+        figure.record(figure.saved(name, draw, Results((out,)), out / "figures"), out / "figures")
 
 
 def _render(experiment: Experiment, options: RunOptions, source: Path, folder: Path | None = None) -> bool:

@@ -5,15 +5,16 @@
 
 - `training`: RSGG-CE's training has much that is not in the paper (the list is at the top of
   `rsgg.rsgg_ce.explainer`). Each part is left out in turn, on Tree-Cycles; `rsgg.rsgg_ce.left_out` says what stands in
-  its place. The training was worked out on replicates 0 and 1, so it is taken apart on two others.
+  its place. The training was worked out on replicates 0 and 1, so it is taken apart on two others (11 and 12).
 - `meg-asd`: MEG finds few counterfactuals on ASD. Is it the few episodes, the horizon, the few steps of Adam, or that
   it may choose among 512 of 6670 node pairs only? Does the slope of the reward matter (told classes only, it has
   none)? Does play that learns find more than play at random? On the first four folds, since long searches take long.
 
-`variations.csv` has a line per study, variation and metric: the mean, and the difference from the row as it is on the
-same folds. Rule, stated before any of it was run: a variation *matters* if its difference in Correctness or in GED has
-p < .05 in a paired t-test over folds, after Holm's correction over all such differences of the study. Folds of one
-replicate share training graphs, so p values are somewhat too small.
+`variations.csv` has a line per study, variation and metric: the mean, and the difference from the row as it is, over
+the folds that all variations of the study have; `folds` says how many. Rule, stated before any of it was run: a
+variation *matters* if its difference in Correctness or in GED has p < .05 in a paired t-test over folds, after Holm's
+correction over all such differences of the study. Folds of one replicate share training graphs, so p values are
+somewhat too small.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ def table(title: str, study: Study, ledger: pd.DataFrame, variation_of: Mapping[
         return pd.DataFrame(columns=list(COLUMNS))
     own = accounted(own)
     folds = own.assign(variation=own["cell"].map(variation_of)).groupby(["variation", "seed", "fold"])[list(METRICS)]
-    by_variation = {name: rows.droplevel(0) for name, rows in folds.mean().groupby(level=0)}
+    by_variation = on_shared_folds({str(name): rows.droplevel(0) for name, rows in folds.mean().groupby(level=0)})
     whole = by_variation.get(AS_IT_IS, pd.DataFrame(columns=list(METRICS)))
     instead = {AS_IT_IS: "", **{name: text for name, (text, _) in study.variations.items()}}
     lines = [
@@ -131,6 +132,12 @@ def table(title: str, study: Study, ledger: pd.DataFrame, variation_of: Mapping[
         for metric in METRICS
     ]
     return judged(pd.DataFrame(lines, columns=list(COLUMNS)))
+
+
+def on_shared_folds(by_variation: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Only the folds, by replicate and number, that all variations have: means over others would not compare."""
+    shared = set.intersection(*(set(rows.index) for rows in by_variation.values()))
+    return {name: rows[[fold in shared for fold in rows.index]] for name, rows in by_variation.items()}
 
 
 def difference(own: pd.Series, whole: pd.Series) -> dict[str, float]:

@@ -4,7 +4,8 @@ For every folder: each file's checksum against the manifest, each cell's own che
 the manifest of the reference. For `derive` cells the data set is made anew from the cell's definition, the stored edits
 are applied to the inputs, and the oracle is asked again: classes, labels, sizes, GED, membership in the test fold and
 the bound GED ≥ GED* have to come out as stored. The reference's tables are made again from its ledgers and compared
-value by value. `sample` cells are computed again from nothing and compared with what is stored, times aside.
+value by value, and its figures have to be drawn from these tables. `sample` cells are computed again from nothing and
+compared with what is stored, times aside.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from benchmarks.results.files import REFERENCE, shown
 from benchmarks.results.ledger import Store, Stored, fingerprint, with_node_edits
 from benchmarks.running.replay import with_base_ledger
 from benchmarks.running.run_cell import loaded, run_cell
+from figures import figure
 from rsgg.edits import made_of
 from rsgg.errors import DataError, RSGGError
 from rsgg.graph import GraphBatch
@@ -128,6 +130,9 @@ def _check_tables(folder: Path, findings: Findings) -> None:
         findings.say(f"{shown(folder / name)} does not follow from the ledgers; publish it again.", wrong=True)
     if not differing:
         findings.say(f"{shown(folder)}: {len(names)} tables follow from the ledgers.")
+    for name in figure.drawn_from_others(folder):
+        said = "was drawn from other tables than those beside it; publish it again."
+        findings.say(f"{shown(folder / 'figures' / name)} {said}", wrong=True)
 
 
 # -- Cells again -----------------------------------------------------------------------------------------

@@ -151,7 +151,7 @@ def seen(table: pd.DataFrame, ged: str, label: str) -> list[str]:
     if len(gain):
         least, most = f"{gain.min():+.2f}", f"{gain.max():+.2f}"
         span = least if least == most else f"between {least} and {most}"
-        said.append(f"Training as the paper defines it changes Correctness by {span} over an untrained generator.")
+        said.append(f"Training by score function changes Correctness by {span} over an untrained generator.")
     return said
 
 

@@ -42,7 +42,7 @@ def draw(results: Results) -> list[Drawn]:
                 axis.axhline(curve(stored[OPTIMUM])[1][-1], color="black", ls=":", lw=1, label=label, zorder=1)
         column[1].set_xlabel("oracle calls per graph (log scale)")
     axes[0, 0].set(xscale="log", xlim=(0.8, 3e4), ylim=(-0.03, 1.05))
-    for axis, what in zip(axes[:, 0], ("as their papers define them", "search and controls"), strict=True):
+    for axis, what in zip(axes[:, 0], ("methods that are no search", "search and controls"), strict=True):
         axis.set_ylabel(f"Correctness: {what}")
     _legends(axes)
     figure.heading(drawing, "What a budget of oracle calls buys", results)

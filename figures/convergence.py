@@ -26,9 +26,9 @@ from figures.figure import CAPTIONS, Drawn
 
 COLUMNS = "dataset method variant class epoch metric mean se seeds"
 CHECK_COLUMNS = "dataset method variant class check limit passed"
-VARIANTS = {"faithful": "as written", "released": "as released"}
+VARIANTS = {variant: methods.variant_label("rsgg-ce", variant) for variant in ("faithful", "released")}
 LOSSES = {"discriminator_loss": ("loss of 𝔻", style.ORANGE, "--"), "generator_loss": ("loss of 𝔾", style.BLUE, "-")}
-COIN = math.log(2)
+LOSS_OF_A_COIN = math.log(2)  # binary cross-entropy of a discriminator that says 1/2 to everything
 SAMPLED = {  # metric: label, and the check whose limit is drawn
     "flip_rate": ("share that flips Φ", "flips"),
     "edits": ("edits", "edits"),
@@ -89,7 +89,7 @@ def _losses(curves: pd.DataFrame, task: TaskEntry) -> Figure:
             axis = axes[panel]
             for metric, (label, colour, line) in LOSSES.items():
                 _curve(axis, of(curves, task.name, variant, c, metric), colour, line, label)
-            axis.axhline(COIN, color="black", ls=":", lw=0.8)
+            axis.axhline(LOSS_OF_A_COIN, color="black", ls=":", lw=0.8)
             _scale(axis)
             style.panel_title(axis, f"({panel}) {task.class_name(c)}")
             axis.set_xlabel("epoch" if panel in "cd" else "")

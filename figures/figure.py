@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,8 +23,9 @@ from matplotlib.text import Text
 
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.methods import OWN, Row
-from benchmarks.registry.rules import ROW_MARKS, WHITE_BOX
+from benchmarks.registry.rules import PROBABILITIES, ROW_MARKS, WHITE_BOX
 from benchmarks.registry.tasks import TaskEntry
+from benchmarks.results.artefacts import sha256_of
 from benchmarks.results.files import LOCAL, shown, write_text
 from benchmarks.results.reader import Results
 from figures import style
@@ -51,7 +52,7 @@ Draw = Callable[[Results], list[Drawn]]
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of figures.json."""
+    """A line of figures.json; `inputs` are the sha256 of the files that the figure was drawn from, by file name."""
 
     name: str
     caption: str
@@ -59,6 +60,7 @@ class Entry:
     command: str
     sources: tuple[str, ...]
     missing: tuple[str, ...]
+    inputs: Mapping[str, str] = field(default_factory=dict)
 
 
 # -- Which tables, tasks and rows ----------------------------------------------------------------------------
@@ -189,12 +191,22 @@ def saved(module: str, draw: Draw, results: Results, out: Path) -> list[Entry]:
         note_missing(drawn.figure, drawn.missing)
         style.save(drawn.figure, out, drawn.name)
         words = "".join(text.get_text() for text in drawn.figure.findobj(Text))
-        marked = f"{WHITE_BOX} {ROW_MARKS[WHITE_BOX]}." if WHITE_BOX in words else ""
+        marked = [f"{sign} {ROW_MARKS[sign]}." for sign in (WHITE_BOX, PROBABILITIES) if sign in words]
         plt.close(drawn.figure)
-        sources = drawn.sources or own.sources
-        command = f"python figures/{module}.py"
-        entries.append(Entry(drawn.name, caption(drawn.caption, marked), drawn.paper, command, sources, drawn.missing))
+        about = caption(drawn.caption, *marked), drawn.paper, f"python figures/{module}.py"
+        inputs = {path.name: sha256_of(path) for path in own.used if path.suffix == ".csv"}
+        entries.append(Entry(drawn.name, *about, drawn.sources or own.sources, drawn.missing, inputs))
     return entries
+
+
+def drawn_from_others(folder: Path) -> list[str]:
+    """The figures of a folder of results that were drawn from other tables than lie there now, or who knows which."""
+    inputs: dict[str, Any] = {str(entry["name"]): entry.get("inputs") for entry in read_entries(folder / "figures")}
+    stale = []
+    for name in sorted(path.stem for path in (folder / "figures").glob("*.png")):
+        tables = inputs.get(name) or {"": "which is not said"}
+        stale += [name] if any(sha256_of(folder / table) != sha256 for table, sha256 in tables.items()) else []
+    return stale
 
 
 def record(entries: Sequence[Entry], out: Path) -> None:

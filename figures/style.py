@@ -21,7 +21,6 @@ from matplotlib.transforms import Bbox
 
 from benchmarks.registry import methods
 from benchmarks.registry.methods import BLUE, GREY, ORANGE, RED, SKY, Method, Row
-from benchmarks.registry.rules import WHITE_BOX
 from benchmarks.results.files import write_whole
 
 __all__ = ["ADDED", "BLUE", "COLUMN", "GREY", "ORANGE", "PAGE", "RED", "REMOVED", "SKY"]
@@ -54,10 +53,10 @@ def use() -> None:
 
 
 def look(row: Row) -> Method:
-    """How a row is called and drawn: as the registry declares it, marked if it uses the oracle's gradient; in grey
-    where it is not in there."""
+    """How a row is called and drawn: as the registry declares it, marked if it is told more about the oracle than
+    classes; in grey where it is not in there."""
     known = methods.rows().get(row) or Method(*row, "", methods.label(*row))
-    return replace(known, label=f"{known.label} {WHITE_BOX}") if known.white_box else known
+    return replace(known, label=f"{known.label} {methods.access(*row)}".strip())
 
 
 def curve(row: Row) -> dict[str, Any]:

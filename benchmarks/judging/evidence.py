@@ -67,7 +67,8 @@ class Evidence:
         shared = set(rows[0]["seed"]) & set(rows[1]["seed"])
         both = [own[own["seed"].isin(shared)].set_index(["seed", "fold", "instance"]) for own in rows]
         if not shared or set(both[0].index) != set(both[1].index):
-            raise NotMeasured(f"{one[0]} and {other[0]} were not measured on the same graphs of {dataset}")
+            names = " and ".join(methods.label(*row) for row in (one, other))
+            raise NotMeasured(f"{names} were not measured on the same graphs of {tasks.label(dataset)}")
         return both[0].join(both[1].add_suffix("_other"))
 
     def stored(self, name: str, command: str) -> pd.DataFrame:
@@ -90,7 +91,8 @@ class Evidence:
         if len(found) < MIN_POINTS or not {values[0], values[-1]} <= set(found.index):
             gaps = ", ".join(str(value) for value in values if value not in found.index)
             raise NotMeasured(
-                f"{metric} of {method} ({variant}) is not in ablation_{vary}.csv at {gaps}; {command} computes it"
+                f"{metric} of {methods.label(method, variant)} is not in ablation_{vary}.csv at {gaps}; {command} "
+                "computes it"
             )
         return found[["mean", "se", "folds"]]
 
@@ -98,5 +100,5 @@ class Evidence:
 def paper_value(dataset: str, method: str, metric: str) -> float:
     cell = printed(dataset, method, metric)
     if cell is None:
-        raise NotMeasured(f"the paper prints no {metric} of {method} on {dataset}")
+        raise NotMeasured(f"the paper prints no {metric} of {methods.label(method)} on {tasks.label(dataset)}")
     return cell.value

@@ -151,7 +151,9 @@ def _against_order(dataset: str, method: str, metric: str, paper: Printed, mean:
     return False, f"{place} moves from rank {before} to rank {after} of {len(values)}"
 
 
-def worth(dataset: str, method: str, metric: str, predicted: Bounds, prior: float | None = None) -> Worth:
+def worth(
+    dataset: str, method: str, metric: str, predicted: Bounds, prior: float | None = None, *, verdict: str = REPRODUCED
+) -> Worth:
     """Could agreement with this printed cell have failed?
 
     `dataset` is the one of the printed table, `predicted` our prediction interval. `prior` is given for the Correctness
@@ -161,6 +163,8 @@ def worth(dataset: str, method: str, metric: str, predicted: Bounds, prior: floa
         return Worth(CANNOT_FAIL, f"not judged: {WHY_NOT_COMPARABLE}")
     if math.isnan(predicted.low):
         return Worth("", "")
+    if verdict != REPRODUCED:
+        return Worth(CAN_FAIL, "it did")
     rivals = {name: printed(dataset, name, metric) for name in printed_methods(dataset, metric) if name != method}
     held = [(name, paper.text) for name, paper in rivals.items() if paper is not None and _holds(predicted, paper)]
     reasons = []
@@ -189,7 +193,19 @@ def judged(summary: pd.DataFrame) -> pd.DataFrame:
             measured = Measured(line["judged"], Bounds(line["pi_low"], line["pi_high"]), line["basis"])
             verdict = judge(line["dataset"], line["method"], line["metric"], measured)
         lines.append({**line, **verdict._asdict(), "paper": "" if paper is None else paper.text})
-    return pd.DataFrame(lines, columns=list(COLUMNS))
+    return _withdrawn(pd.DataFrame(lines, columns=list(COLUMNS)))
+
+
+def _withdrawn(table: pd.DataFrame) -> pd.DataFrame:
+    """The same without the agreements of rows that are not as released and could not have failed."""
+    for (dataset, method, _), rows in table[table["variant"] != "released"].groupby(ROW, sort=False):
+        prior = _class_prior(rows.set_index("metric").to_dict("index"))
+        for i, line in rows[rows["verdict"] == REPRODUCED].iterrows():
+            predicted, metric = Bounds(line["pi_low"], line["pi_high"]), line["metric"]
+            found = worth(dataset, method, metric, predicted, prior if metric == "correctness" else None)
+            if found.can_fail == CANNOT_FAIL:
+                table.loc[i, ["verdict", "reason"]] = "", f"not judged: {found.why}"
+    return table
 
 
 def per_printed_cell(table: pd.DataFrame) -> pd.DataFrame:
@@ -210,7 +226,8 @@ def per_printed_cell(table: pd.DataFrame) -> pd.DataFrame:
             ours = released.loc[(where, method, metric)]
             line |= {name: ours[name] for name in ("pi_low", "pi_high", "verdict", "reason")} | {"mean": ours["judged"]}
             prior = _class_prior(released.loc[(where, method)].to_dict("index")) if metric == "correctness" else None
-            line |= worth(dataset, method, metric, Bounds(ours["pi_low"], ours["pi_high"]), prior)._asdict()
+            predicted = Bounds(ours["pi_low"], ours["pi_high"])
+            line |= worth(dataset, method, metric, predicted, prior, verdict=ours["verdict"])._asdict()
         line |= {"kind": kind(dataset, method, metric), "explanation": explanation(where, method, metric)}
         lines.append(line)
     return pd.DataFrame(lines, columns=list(VERDICT_COLUMNS))

@@ -4,8 +4,8 @@
 
 A row is identified by its name and variant, as they stand in files (`cf2`, `released`). `label` is what people read, in
 every table, figure, report and the README. `options` are hyper-parameters that differ from the class's defaults, `on`
-what differs on a task: together they are part of the address of a result (`benchmarks.results.key`), so a value that
-equals the default is left out here.
+what differs on a task: together they are part of the address of a result (`Method.definition`,
+`benchmarks.results.cell`), so a value that equals the default is left out here.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.registry import names as typed
 from benchmarks.registry import tasks as of_tasks
 from benchmarks.registry.ablations import TASK as ABLATION
+from benchmarks.registry.rules import PROBABILITIES, WHITE_BOX
 from rsgg.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,6 +31,11 @@ NAVY = "#003660"  # a darker blue, for what goes beyond the paper
 
 Row = tuple[str, str]  # name and variant of a method
 Options = Mapping[str, Any]
+OWN = "own"  # the variant of methods from outside the project
+VARIANTS = {  # what readers see for a variant; files and keys have the short names
+    "released": "as released", "literal": "to the letter", "faithful": "as its paper defines it",
+    "beyond": "beyond the paper", "search": "search", "control": "control", OWN: "own",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -47,8 +53,10 @@ class Method:
         tasks, limit: the tasks that it is defined for (None: all), and why not for others.
         same_start: every fold of a replicate is fitted with the same seed, as the released code does.
         calls_per_check: how often the released code asks the oracle per check; used in the paper's accounting only.
-        white_box: it uses the gradient of the oracle's relaxation, as its class declares. Others ask for classes only,
-            but for MEG, which asks for the relaxation's probabilities.
+        white_box: it uses the gradient of the oracle's relaxation, as its class declares.
+        told_probabilities: it asks for the probabilities of the oracle's relaxation. Rows with neither ask for classes.
+        chosen_on: replicates of generated data on which its settings were chosen; no table measures it on these.
+        version: what readers see as its variant, where the words of `VARIANTS` are not true of it.
         revision: to be raised by an author whose change of code changes results.
         seconds_per_fold: a guess, for time estimates until a fold has been measured.
         base: of a "+ min" row, the row whose stored results it makes minimal; that one is computed first.
@@ -67,6 +75,9 @@ class Method:
     same_start: bool = False
     calls_per_check: int = 1
     white_box: bool = False
+    told_probabilities: bool = False
+    chosen_on: tuple[int, ...] = ()
+    version: str = ""
     revision: int = 1
     seconds_per_fold: float = 1.0
     base: Method | None = None
@@ -178,27 +189,27 @@ RSGG_ON_ABLATION = {"batch": 16, "epochs": 200}
 RSGG_ON_ASD = {"identities": True, "epochs": 300, "batch": 16, "removals": 60.0, "additions": 60.0}
 
 # Taught, it needs fewer steps on ASD, as was seen on folds 0 and 1; its other settings were chosen on replicate 1 of
-# Tree-Cycles. Trained networks are no clear rules: a first part of the training graphs that is smaller but searched
-# more often, as was seen on replicate 0 of the unseen problems.
+# Tree-Cycles, with folds 0 and 1 of replicate 0 in view. Trained networks are no clear rules: a first part of the
+# training graphs that is smaller but searched more often, as was seen on replicate 0 of the unseen problems.
 # In ego networks the last feature numbers the nodes, for the oracle. Those of the BA sets have up to 360 nodes: fewer
 # steps with fewer graphs, so that fitting takes minutes; chosen for time, before any result was seen.
-OFTEN = {"searches": 3, "rounds": 3}
+SEARCHED_MORE_OFTEN = {"searches": 3, "rounds": 3}
 NODE_TASKS = tuple(task.name for task in of_tasks.NODE_TASKS)
 TAUGHT_ON: dict[str, Options] = {
     "asd": {"identities": True, "steps": 100},
     "unseen-brain": {"identities": True, "steps": 100},
-    **dict.fromkeys(("unseen-ba-2motifs", "unseen-colours", "unseen-triangles"), OFTEN),
+    **dict.fromkeys(("unseen-ba-2motifs", "unseen-colours", "unseen-triangles"), SEARCHED_MORE_OFTEN),
     **{name: {"unread": 1, **({"steps": 50, "batch": 8} if name.startswith("ba-") else {})} for name in NODE_TASKS},
 }
 
 # λ > 0, the price of an edit in units of the reward; graphs of ASD take ten times the edits of Tree-Cycles. On
-# Tree-Cycles .005 had the highest Correctness of .005, .01 and .02 on graphs that are in no fold (replicate 1); on ASD
-# .001 was the first that was tried.
+# Tree-Cycles .005 had the highest Correctness of .005, .01 and .02 on graphs that are in no fold and no interval of
+# this row (replicate 1); on ASD .001 was the first that was tried.
 PRICE_PER_EDIT, PRICE_ON_ASD = {"minimality": 0.005}, {"asd": {**RSGG_ON_ASD, "minimality": 0.001}}
 
 # CF²: the original's values, which are the class's defaults, for ASD and the ablations, where smaller λ remove nothing
-# from most graphs. For Tree-Cycles λ and α were chosen from the paper's search space on graphs that are in no fold
-# (replicate 1): the smallest of both reach the ceiling with the fewest edits.
+# from most graphs. For Tree-Cycles λ and α were chosen from the paper's search space on graphs that are in no fold and
+# no interval of this row (replicate 1): the smallest of both reach the ceiling with the fewest edits.
 CF2_ON = {name: {"strength": 20.0, "factual": 0.5} for name in ("tree-cycles", "tree-cycles-relabelled")}
 
 # G-CounteRGAN and MEG on 116 nodes: narrower and shorter, so that a fold takes a minute. ASD has no graphs outside its
@@ -217,16 +228,20 @@ CONTROLS, SEARCH = "rsgg.baselines.controls", "rsgg.baselines.search"
 UNTRAINED, UNIFORM = {"generator": "untrained"}, {"generator": "uniform"}
 TAUGHT, RANKED, CERTIFIED = "rsgg.rsgg_ce.taught:TaughtRSGGCE", "rsgg.rsgg_ce.ranked:RankedRSGGCE", {"certify": True}
 
+# Replicate 1 of Tree-Cycles is where settings were tried; the training by score function was worked out on replicates 0
+# and 1. Tables measure these rows on 0, which all rows share, and on further replicates, but not on 1.
+TRIED_ON = (1,)
+
 METHODS: list[Method] = [
     Method(
         "rsgg-ce", "faithful", RSGG, "RSGG-CE, by score function", BLUE,
-        on={"asd": RSGG_ON_ASD, "unseen-brain": RSGG_ON_ASD, ABLATION: RSGG_ON_ABLATION}, revision=2,
-        seconds_per_fold=60,
+        on={"asd": RSGG_ON_ASD, "unseen-brain": RSGG_ON_ASD, ABLATION: RSGG_ON_ABLATION}, chosen_on=TRIED_ON,
+        version="by score function", revision=2, seconds_per_fold=60,
     ),
     Method("rsgg-ce", "literal", LITERAL_RSGG, "RSGG-CE, to the letter", BLUE, "^", seconds_per_fold=20),
     Method(
         "rsgg-ce", "beyond", RSGG, "RSGG-CE, by score function, λ > 0", BLUE, "D", PRICE_PER_EDIT, PRICE_ON_ASD,
-        revision=2, seconds_per_fold=60,
+        chosen_on=TRIED_ON, revision=2, seconds_per_fold=60,
     ),
     Method(
         "rsgg-ce", "released", RELEASED_RSGG, "RSGG-CE, as released", BLUE, "s",
@@ -235,15 +250,16 @@ METHODS: list[Method] = [
     # Beyond the paper: a ranked search instead of sampled coins, with scores that are taught, trained by score
     # function, or none.
     Method(
-        "rsgg-ce-taught", "beyond", TAUGHT, "RSGG-CE, taught", NAVY, "o", on=TAUGHT_ON, revision=2, seconds_per_fold=5
-    ),
-    Method(
-        "rsgg-ce-certified", "beyond", TAUGHT, "RSGG-CE, taught and certified", NAVY, "s", CERTIFIED, TAUGHT_ON,
+        "rsgg-ce-taught", "beyond", TAUGHT, "RSGG-CE, taught", NAVY, "o", on=TAUGHT_ON, chosen_on=TRIED_ON,
         revision=2, seconds_per_fold=5,
     ),
     Method(
+        "rsgg-ce-certified", "beyond", TAUGHT, "RSGG-CE, taught and certified", NAVY, "s", CERTIFIED, TAUGHT_ON,
+        chosen_on=TRIED_ON, revision=2, seconds_per_fold=5,
+    ),
+    Method(
         "rsgg-ce-ranked", "beyond", RANKED, "RSGG-CE, by score function, ranked", NAVY, "D", CERTIFIED,
-        {"asd": RSGG_ON_ASD}, revision=2, seconds_per_fold=60,
+        {"asd": RSGG_ON_ASD}, chosen_on=TRIED_ON, revision=2, seconds_per_fold=60,
     ),
     Method(
         "rsgg-ce-ranked-uniform", "control", RANKED, "RSGG-CE, no generator, ranked", GREY, "H",
@@ -273,7 +289,7 @@ METHODS: list[Method] = [
     ),
     Method(
         "cf2", "faithful", "rsgg.baselines.cf2:CF2", "CF²", GREEN, on=CF2_ON, white_box=True,
-        revision=2, seconds_per_fold=4,
+        chosen_on=TRIED_ON, revision=2, seconds_per_fold=4,
     ),
     Method("cf2", "released", "rsgg.baselines.released.cf2:ReleasedCF2", "CF², as released", GREEN, "s"),
     Method("clear", "faithful", "rsgg.baselines.clear:CLEAR", "CLEAR", SKY, white_box=True, seconds_per_fold=30),
@@ -290,7 +306,10 @@ METHODS: list[Method] = [
         "G-CounteRGAN, as released", ORANGE, "s",
     ),
     # MEG's own paper rewards by the probability of the model; the control is told classes only.
-    Method("meg", "faithful", MEG, "MEG", PINK, on={"asd": MEG_ON_ASD}, revision=2, seconds_per_fold=15),
+    Method(
+        "meg", "faithful", MEG, "MEG", PINK, on={"asd": MEG_ON_ASD}, told_probabilities=True, revision=2,
+        seconds_per_fold=15,
+    ),
     Method(
         "meg-classes", "control", MEG, "MEG, told classes only", PINK, "D", {"reward": "class"}, {"asd": MEG_ON_ASD},
         seconds_per_fold=15,
@@ -331,6 +350,7 @@ def made_minimal(base: Method) -> Method:
     """The "+ min" row of a row: its results made minimal by `rsgg.minimise`, at the cost of both."""
     return replace(
         base, name=f"{base.name}-min", explainer="rsgg.compose:Minimised", label=f"{base.label} + min",
+        version=f"{base.version} + min" if base.version else "",
         marker=MINIMAL_MARKERS[base.marker], options={}, on={}, same_start=False, calls_per_check=1, revision=1,
         seconds_per_fold=1.0, base=base,
     )  # fmt: skip
@@ -343,7 +363,6 @@ METHODS += [
 ]
 
 PAPER = ("meg", "cf2", "clear", "g-countergan", "rsgg-ce")  # the five of Table 1, in its order
-OWN = "own"  # the variant of methods from outside the project
 OWN_MARKERS = ("*", "v", "^", "D", "P", "X")  # of their rows, one after the other
 ENTRY_POINTS = "rsgg.explainers"  # the group in which installed packages offer explainers
 
@@ -359,6 +378,20 @@ def rows() -> dict[Row, Method]:
 def white_box(name: str, variant: str) -> bool:
     """Does a row use the oracle's gradient? Of one that this version does not know, no."""
     return (name, variant) in rows() and rows()[name, variant].white_box
+
+
+def access(name: str, variant: str) -> str:
+    """The mark of a row that is told more about the oracle than classes; empty for the others."""
+    row = rows().get((name, variant))
+    if row is None:
+        return ""
+    return WHITE_BOX if row.white_box else PROBABILITIES if row.told_probabilities else ""
+
+
+def variant_label(name: str, variant: str) -> str:
+    """What readers see as the variant of a row."""
+    row = rows().get((name, variant))
+    return (row.version if row else "") or VARIANTS.get(variant, variant)
 
 
 def made_of(row: Row) -> Method | None:

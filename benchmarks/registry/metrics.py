@@ -9,6 +9,7 @@ about once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,19 +18,23 @@ import numpy as np
 import pandas as pd
 
 from rsgg import metrics as formulas
+from rsgg.statistics import Bounds
 
 Formula = Callable[[pd.DataFrame], Any]
+POSITIVE, SHARE = Bounds(0.0, math.inf), Bounds(0.0, 1.0)
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A column: its name in files, its label, whether more is better, its formula, and how many decimals to print."""
+    """A column: its name in files, its label, whether more is better, its formula, how many decimals to print, and
+    between which bounds its values lie."""
 
     name: str
     label: str
     higher_is_better: bool
     formula: Formula
     decimals: int = 3
+    bounds: Bounds = POSITIVE
 
     @property
     def arrow(self) -> str:
@@ -58,20 +63,30 @@ TABLE1 = (
     Metric("runtime", "Runtime (s)", False, lambda r: r["seconds"] + r["training_share"] * _shared(r, "seconds")),
     Metric("ged", "GED", False, lambda r: r["ged"]),
     Metric("oracle_calls", "Oracle Calls", False, lambda r: _checks(r) + r["training_share"] * _shared(r, "calls")),
-    Metric("correctness", "Correctness", True, _correctness),
+    Metric("correctness", "Correctness", True, _correctness, bounds=SHARE),
     Metric("sparsity", "Sparsity", False, lambda r: formulas.sparsity(r["ged"], r["n_nodes"], r["n_edges"])),
-    Metric("fidelity", "Fidelity", True, lambda r: formulas.fidelity(r["label"], r["predicted"], r["predicted_cf"])),
-    Metric("oracle_accuracy", "Oracle Acc.", True, lambda r: formulas.oracle_accuracy(r["label"], r["predicted"])),
-)
+    Metric(
+        "fidelity", "Fidelity", True, lambda r: formulas.fidelity(r["label"], r["predicted"], r["predicted_cf"]),
+        bounds=Bounds(-1.0, 1.0),
+    ),
+    Metric(
+        "oracle_accuracy", "Oracle Acc.", True, lambda r: formulas.oracle_accuracy(r["label"], r["predicted"]),
+        bounds=SHARE,
+    ),
+)  # fmt: skip
 FURTHER = (
     Metric("ged_on_success", "GED on success", False, lambda r: formulas.ged_on_success(r["ged"], _correctness(r))),
-    Metric("correctness_class_0", "Correctness, class 0", True, _of_class(0)),
-    Metric("correctness_class_1", "Correctness, class 1", True, _of_class(1)),
+    Metric("correctness_class_0", "Correctness, class 0", True, _of_class(0), bounds=SHARE),
+    Metric("correctness_class_1", "Correctness, class 1", True, _of_class(1), bounds=SHARE),
     Metric(
         "optimality_gap", "GED / GED*", False,
         lambda r: formulas.optimality_gap(r["ged"], _correctness(r), r["optimum"]),
     ),
-    Metric("removal_auroc", "AUROC of removals", True, lambda r: r.get("removal_auroc", np.nan)),
+    Metric(
+        "optimum_on_success", "GED* of what is explained", False,
+        lambda r: formulas.ged_on_success(r["optimum"], _correctness(r)),
+    ),
+    Metric("removal_auroc", "AUROC of removals", True, lambda r: r.get("removal_auroc", np.nan), bounds=SHARE),
     Metric("explain_calls", "Calls to explain", False, lambda r: r["calls"]),
     Metric("explain_seconds", "Seconds to explain", False, lambda r: r["seconds"]),
     Metric("fit_calls", "Calls to fit (per fold)", False, lambda r: r["fit_calls"], 1),

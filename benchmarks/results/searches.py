@@ -16,6 +16,10 @@ from benchmarks.results.paper import of_paper
 
 STUDY = ["method", "variant", "dataset", "protocol", "space", "outer_fold"]  # what tells studies apart
 
+SEARCHED_AS = {("meg", "faithful"): ("meg-classes", "control")}
+"""Rows whose stored search was run with the options of another row, under whose name it is shown: MEG was told classes
+only when it was searched. To be dropped with the trials when MEG is searched again."""
+
 NOT_SEARCHED: dict[tuple[str, str], dict[str, dict[str, str]]] = {
     row: lines.set_index("symbol")[["search_space", "paper", "note"]].to_dict("index")
     for row, lines in of_paper("not_searched", dtype=str).groupby(["method", "variant"])

@@ -21,7 +21,7 @@ from benchmarks.registry.rules import COMPARED_VARIANTS, LEVEL, MIN_FOLDS, MIN_R
 from benchmarks.results.cell import FOLDS, Cell
 from benchmarks.results.paper import printed, training_share
 from rsgg.statistics import (
-    NOWHERE,
+    NO_INTERVAL,
     Bounds,
     bootstrap_interval,
     fold_means,
@@ -45,7 +45,9 @@ def accounted(ledger: pd.DataFrame) -> pd.DataFrame:
     known = methods.rows()
     rows = zip(ledger["method"], ledger["variant"], strict=True)
     calls = [known[row].calls_per_check if row in known else 1 for row in rows]
-    share = [training_share(*row) for row in zip(ledger["dataset"], ledger["method"], strict=True)]
+    bases = {name: method.base.name for (name, _), method in known.items() if method.base}  # of rows "+ min"
+    fitted = [bases.get(name, name) for name in ledger["method"]]
+    share = [training_share(*row) for row in zip(ledger["dataset"], fitted, strict=True)]
     return per_instance(ledger.assign(calls_per_check=calls, training_share=share))
 
 
@@ -91,6 +93,7 @@ def _estimates(
         fewer = folds.iloc[: paper.folds].to_numpy()
         judged, basis = float(fewer.mean()), f"the first {paper.folds} fold means"
         predicted = prediction_interval_from_folds(fewer, further_folds=paper.folds, level=LEVEL)
+    predicted = Bounds(*np.clip(predicted, *METRICS[metric].bounds))
     return {
         "mean": mean, "ci_low": interval.low, "ci_high": interval.high,
         "pi_low": predicted.low, "pi_high": predicted.high, "judged": judged, "basis": basis,
@@ -110,7 +113,7 @@ def _interval(metric: str, first: pd.DataFrame) -> Bounds:
 def _predicted(means: np.ndarray, replicate_means: np.ndarray) -> tuple[Bounds, str]:
     """Where a further ten-fold mean would fall, and what that is based on."""
     if len(means) < MIN_FOLDS:
-        return NOWHERE, f"{len(means)} folds were run"
+        return NO_INTERVAL, f"{len(means)} folds were run"
     if len(means) == FOLDS and len(replicate_means) >= MIN_REPLICATES:
         return prediction_interval(replicate_means, level=LEVEL), f"{len(replicate_means)} replicates"
     interval = prediction_interval_from_folds(means, further_folds=FOLDS, level=LEVEL)

@@ -10,7 +10,7 @@ import pandas as pd
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.metrics import METRICS, TABLE1
 from benchmarks.results.reader import Results
-from figures.tables.numbers import number, sentence, stored
+from figures.tables.numbers import number, sentence
 from figures.tables.sheet import SYMBOLS
 from figures.tables.statements import glance, headline
 
@@ -23,7 +23,6 @@ def opening(results: Results) -> dict[str, Any] | None:
     printed_ones = results.table("verdicts", as_text=True)
     if printed_ones is None or (printed_ones["verdict"] == "").all():
         return None
-    table1 = stored(results, "table1", as_text=False)
     verdicts = printed_ones[printed_ones["verdict"] != ""]
     open_ones = verdicts[verdicts["verdict"] != "reproduced"]
     return {
@@ -32,7 +31,7 @@ def opening(results: Results) -> dict[str, Any] | None:
         "cards": {tasks.label(str(name)): _card(rows) for name, rows in verdicts.groupby("dataset", sort=False)},
         "metrics": TABLE1,
         "not_reproduced": [_grouped(rows) for _, rows in open_ones.groupby(["verdict", "explanation"], sort=True)],
-        "glance": [said for name in tasks.PAPER for said in glance(table1, name)],
+        "glance": [said for name in tasks.PAPER for said in glance(results, name)],
     }
 
 

@@ -77,7 +77,7 @@ def build(results: Results) -> str:
     )
     environment.globals |= {
         "kind": lambda verdict: KINDS.get(verdict, "open"), "symbols": SYMBOLS, "in_short": in_short,
-        "html_table": lambda sheet: Markup(html_table(sheet)),
+        "html_table": lambda sheet: Markup(html_table(sheet)), "variant_label": _variant_label,
     }  # fmt: skip
     every = table_views(results)
     stored = {name: explorer.read(results, name) for name in explorer.datasets(results)}
@@ -86,7 +86,7 @@ def build(results: Results) -> str:
         programs=[_part("page.js"), _part("explorer.js")],
         verdict=opening(results),
         tables=every,
-        variants=list(dict.fromkeys(row.variant for table in every for row in table["rows"])),
+        variants={row.variant: _of_all(row.variant) for table in every for row in table["rows"]},
         legend=f"{RULE} {ACCOUNTING} {CALLS_RULE} {RENAMING}",
         marks=row_marks(row.marks for table in every for row in table["rows"]),
         figures=_figures(results),
@@ -102,6 +102,16 @@ def build(results: Results) -> str:
         absent=[tasks.label(name) for name, found in stored.items() if found is None],
         sources=results.sources,
     )
+
+
+def _variant_label(method: str, variant: str) -> str:
+    return "printed" if variant == PAPER else methods.variant_label(method, variant)
+
+
+def _of_all(variant: str) -> str:
+    """What a variant is for all methods that have it; where one is something else, both are said."""
+    others = {row.version for row in methods.METHODS if row.variant == variant and row.version and not row.base}
+    return " / ".join([_variant_label("", variant), *sorted(others)])
 
 
 def _part(name: str) -> Markup:

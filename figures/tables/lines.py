@@ -9,7 +9,7 @@ import pandas as pd
 
 from benchmarks.registry import tasks
 from benchmarks.results.reader import Results
-from benchmarks.results.searches import STUDY
+from benchmarks.results.searches import SEARCHED_AS, STUDY
 from figures.tables.numbers import number, row_label, rows_of, stored
 from figures.tables.sheet import Group, Sheet
 
@@ -118,13 +118,14 @@ def as_stored(results: Results, *, name: str, everything: bool) -> list[Sheet]:
 
 
 def _with_labels(table: pd.DataFrame) -> pd.DataFrame:
-    """A copy in which data sets and rows have their public names."""
-    table = table.copy()
+    """A copy in which data sets and rows have their public names; searches, those of the rows that were searched."""
+    table, renamed = table.copy(), SEARCHED_AS if "protocol" in table else {}
     if "dataset" in table:
         table["dataset"] = [tasks.label(dataset) for dataset in table["dataset"]]
     if "question" in table:
         table["question"] = table["question"].str.replace("rsgg-ce", row_label("rsgg-ce", "faithful"))
     for method, variant in (("method", "variant"), ("against_method", "against_variant")):
         if {method, variant} <= {*table.columns}:
-            table[method] = [row_label(*row) for row in zip(table[method], table.pop(variant), strict=True)]
+            rows = zip(table[method], table.pop(variant), strict=True)
+            table[method] = [row_label(*renamed.get(row, row)) for row in rows]
     return table

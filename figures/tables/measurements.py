@@ -125,8 +125,9 @@ def variations(results: Results, *, everything: bool) -> list[Sheet]:
             rows.append([*line, Cell(f"{by_metric.loc['correctness', 'folds']:.0f}")])
         sheets.append(Sheet(f"variations-{study}", STUDIES.get(str(study), str(study)), headings, [Group("", rows)]))
     about = (
-        "Differences from the row as it is on the same folds, with 95 % intervals; in bold those with p < .05 in a "
-        "paired t-test after Holm's correction within a study. Folds of a replicate share training graphs, so that p "
+        "Means over the folds that all variations of a study have (the last column says how many), and differences "
+        "from the row as it is there, with 95 % intervals; in bold those with p < .05 in a paired t-test after Holm's "
+        "correction within a study. Folds of a replicate share training graphs, so that p "
         "values are somewhat too small."
     )
     notes = [f"Missing: {gap}." for gap in missing(results, "variations")]

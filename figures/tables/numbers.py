@@ -11,7 +11,6 @@ from typing import Any
 import pandas as pd
 
 from benchmarks.registry import methods
-from benchmarks.registry.rules import WHITE_BOX
 from benchmarks.results.artefacts import read_manifest
 from benchmarks.results.reader import Results
 from figures.tables.sheet import ABSENT, Cell
@@ -32,10 +31,10 @@ def number(value: Any, decimals: int = 3) -> str:
 
 
 def row_label(method: str, variant: str) -> str:
-    """The public name of a row, marked where it uses the oracle's gradient."""
+    """The public name of a row, marked where it is told more about the oracle than classes."""
     if method == PREDICTION:
         return f"Predicted for equal probabilities, {variant}"
-    return methods.label(method, variant) + (f" {WHITE_BOX}" if methods.white_box(method, variant) else "")
+    return f"{methods.label(method, variant)} {methods.access(method, variant)}".strip()
 
 
 def cells(*texts: object) -> list[Cell]:

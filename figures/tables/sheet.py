@@ -34,13 +34,12 @@ from benchmarks.registry.rules import (
     ORDER_HOLDS,
     REPRODUCED,
     ROW_MARKS,
-    WHY_NOT_COMPARABLE,
 )
 
 TERMINAL, MARKDOWN, LATEX, HTML, CSV = FORMATS = ("terminal", "md", "tex", "html", "csv")
 SYMBOLS = {REPRODUCED: "✓", ORDER_HOLDS: "≈", DIFFERS: "≠", NOT_COMPARABLE: "○"}  # of the verdicts on printed numbers
 COLOURS = {REPRODUCED: "green", ORDER_HOLDS: "yellow", DIFFERS: "red", NOT_COMPARABLE: "bright_black"}
-MEANING = {NOT_COMPARABLE: f"{NOT_COMPARABLE} (runtimes: {WHY_NOT_COMPARABLE})"}  # where the word does not say it
+MEANING = {NOT_COMPARABLE: f"{NOT_COMPARABLE} (runtimes)"}  # where the word does not say it
 ABSENT = "–"
 
 
@@ -53,8 +52,8 @@ class Cell:
         mark: "best" or "second" among the rows that are compared, "printed" for what the paper prints, "main" for a
             name that stands out.
         verdict: whether a printed number was reproduced; shown as a symbol.
-        title: what is said on a closer look, in HTML; of a verdict, its reason.
-        interval: the 95 % interval "[0.4, 0.6]", shown in Markdown and on a closer look.
+        title: text of the tooltip in HTML; of a verdict, its reason.
+        interval: the 95 % interval "[0.4, 0.6]", shown in Markdown and in the tooltip.
     """
 
     text: str
@@ -64,7 +63,7 @@ class Cell:
     interval: str = ""
 
     @property
-    def closer_look(self) -> str:
+    def tooltip(self) -> str:
         """What is seen when a cell is pointed at: its interval, then its verdict and why."""
         interval = f"95 % interval {self.interval[1:-1].replace(', ', ' to ')}." if self.interval else ""
         title = f"{self.verdict.capitalize()}: {self.title}." if self.verdict else self.title
@@ -289,7 +288,7 @@ TEX = {
     "²": "$^2$", "×": r"$\times$", "–": "--", "→": r"$\to$", "↑": r"$\uparrow$", "↓": r"$\downarrow$", "±": r"$\pm$",
     "≥": r"$\geq$", "≤": r"$\leq$", "·": r"$\cdot$", "…": r"\dots{}", "“": "``", "”": "''", "’": "'", "−": "$-$",
     **{sign: rf"$\{unicodedata.name(sign).split()[-1].lower()}$" for sign in "αβγδηκμστω"},
-    "λ": r"$\lambda$", "Φ": r"$\Phi$", "∇": r"$\nabla$", "†": r"$\dagger$", "¹": "$^1$",
+    "λ": r"$\lambda$", "Φ": r"$\Phi$", "∇": r"$\nabla$", "ᵖ": "$^p$", "†": r"$\dagger$", "¹": "$^1$",
 }  # fmt: skip
 LETTERS = {verdict: rf"$^\mathrm{{{verdict[0]}}}$" for verdict in SYMBOLS}
 TEX_MARKED = {"best": r"\textbf{%s}", "main": r"\textbf{%s}", "second": r"\underline{%s}", "printed": r"\textit{%s}"}

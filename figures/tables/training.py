@@ -8,8 +8,8 @@ Key = tuple[str, str, str]  # data set, method, variant
 
 WHY = {
     ("asd", "rsgg-ce", "faithful"): "The empty graph is of class 1, so that deleting everything flips every graph of "
-    "class 0; Eq. 4 gives such a graph the target 1/2, and a discriminator with some fifty real graphs to learn from "
-    "does not hold the generator back from there."
+    "class 0; as in Eq. 4 such a graph has the target 1/2, and a discriminator with some fifty real graphs to learn "
+    "from does not hold the generator back from there."
 }
 
 

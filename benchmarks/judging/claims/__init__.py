@@ -4,9 +4,9 @@
 
 results/paper/claims.csv says what is claimed, where, and in which words of the paper. A claim is checked twice: on what
 the released code computes (`released`) and on the methods as their papers define them (`faithful`; for RSGG-CE that is
-a working training of Eq. 4's idea, not Eq. 4 to the letter). Each check returns whether the claim is shown to hold or
-to fail there and a sentence with the numbers; the rule stands in its docstring, margins and levels in
-`benchmarks.registry.rules`. What is not there is not measured, with the command that computes it.
+a training of Eq. 4's idea by score function, which the paper does not describe). Each check returns whether the claim
+is shown to hold or to fail there and a sentence with the numbers; the rule stands in its docstring, margins and levels
+in `benchmarks.registry.rules`. What is not there is not measured, with the command that computes it.
 
 Multiplicity: over all claims that are decided by a test, both variants, the p values are adjusted by Benjamini and
 Hochberg's procedure; `q_released` and `q_faithful` are what comes out. Claims that are decided by counting have none.
@@ -33,7 +33,7 @@ from benchmarks.judging.claims.claim import (
 )
 from benchmarks.judging.evidence import Evidence, NotMeasured
 from benchmarks.registry import methods
-from benchmarks.registry.rules import FALSE_CLAIMS, NOT_COMPARABLE
+from benchmarks.registry.rules import FALSE_CLAIMS, NOT_COMPARABLE, PROBABILITIES, WHITE_BOX
 from benchmarks.results.paper import of_paper
 from rsgg.statistics import benjamini_hochberg
 from rsgg.trends import counted
@@ -82,15 +82,16 @@ def _checked(one: Claim, results: Evidence, variant: str) -> Outcome | tuple[str
         return NOT_MEASURED, f"not measured: {gap}{computed}."
     except NotJudged as reason:
         return reason.verdict, f"{reason.verdict}: {reason}."
-    return Outcome(found.tested, found.evidence + _white_box(one.against, variant))
+    return Outcome(found.tested, found.evidence + _access(one.against, variant))
 
 
-def _white_box(against: Sequence[str], variant: str) -> str:
-    """Which of the methods that RSGG-CE, a black-box method, is compared with have the oracle's gradient."""
-    rows = methods.rows()
-    names = [rows[name, variant].label for name in against if rows[name, variant].white_box]
-    verb = "gets" if len(names) == 1 else "get"
-    return f" {', '.join(names)} {verb} the oracle's exact gradient, RSGG-CE classes only." if names else ""
+def _access(against: Sequence[str], variant: str) -> str:
+    """Which of the methods that RSGG-CE is compared with are told more about the oracle than classes."""
+    said = []
+    for mark, what in {WHITE_BOX: "the oracle's exact gradient", PROBABILITIES: "its probabilities"}.items():
+        names = [methods.label(name, variant) for name in against if methods.access(name, variant) == mark]
+        said += [f"{', '.join(names)} {'gets' if len(names) == 1 else 'get'} {what}"] if names else []
+    return f" {', '.join(said)}; {methods.label('rsgg-ce')} is told classes only." if said else ""
 
 
 def _adjusted(outcomes: Sequence[Outcome | tuple[str, str]]) -> list[float]:

@@ -10,8 +10,9 @@ from typing import NamedTuple
 import pandas as pd
 from scipy import stats
 
-from benchmarks.judging.claims.claim import DATASETS, DRAWN, Checks, NotJudged, Outcome, all_of, count, listed
+from benchmarks.judging.claims.claim import DATASETS, PICTURED_RIVALS, Checks, NotJudged, Outcome, all_of, count
 from benchmarks.judging.evidence import Evidence, NotMeasured
+from benchmarks.registry import methods
 from benchmarks.registry.rules import ABOUT_HALF, BALANCED, LEVEL, LITTLE_GAIN, MOST_FITS, NO_GAIN, TOLERANCE
 from benchmarks.results.paper import of_paper
 from benchmarks.results.searches import best as best_trial
@@ -118,12 +119,18 @@ class Gain(NamedTuple):
     best: float
     ged: float  # of the best trial, over the median
     trials: int
+    folds: int  # that each complete trial was measured on
 
     def __str__(self) -> str:
         return (
-            f"{self.correctness:+.3f} to {self.best:.3f}, GED times {self.ged:.2f} ({self.protocol} protocol, "
-            f"{self.trials} complete trials)"
+            f"{self.correctness:+.3f} to {self.best:.3f}, GED times {self.ged:.2f} ({self.searched}, {self.protocol} "
+            "protocol)"
         )
+
+    @property
+    def searched(self) -> str:
+        """How much this rests on."""
+        return f"one search, {self.trials} complete trials over {self.folds} {'fold' if self.folds == 1 else 'folds'}"
 
 
 def _gain(results: Evidence, method: str, variant: str) -> Gain:
@@ -141,8 +148,11 @@ def _gain(results: Evidence, method: str, variant: str) -> Gain:
                 value, ged = (complete[name].astype(float).median() for name in ("value", "ged"))
                 best = float(won["value"])
                 shrunk = float(won["ged"]) / ged if ged else float("nan")
-                return Gain(protocol, best - value, best, shrunk, len(complete))
-    raise NotMeasured(f"hpo_{method}.csv has no complete search of {method} ({variant}); {command} makes one")
+                folds = int(complete["folds"].astype(float).min())
+                return Gain(protocol, best - value, best, shrunk, len(complete), folds)
+    raise NotMeasured(
+        f"hpo_{method}.csv has no complete search of {methods.label(method, variant)}; {command} makes one"
+    )
 
 
 @CHECKS.of("cf2-search")
@@ -170,9 +180,12 @@ def gcountergan_improves_a_little(results: Evidence, variant: str) -> Outcome:
 @CHECKS.of("rsgg-search")
 def rsgg_gains_most(results: Evidence, variant: str) -> Outcome:
     """Holds if its best trial gains more Correctness over the median than those of the three others."""
-    gained = {method: _gain(results, method, variant).correctness for method in ("rsgg-ce", *DRAWN)}
-    ours, *others = gained.values()
-    return count(ours > max(others), f"Best less median Correctness: {listed(gained)} (hpo_<method>.csv).")
+    found = {method: _gain(results, method, variant) for method in ("rsgg-ce", *PICTURED_RIVALS)}
+    ours, *others = (gain.correctness for gain in found.values())
+    said = "; ".join(f"{methods.label(name)} {gain.correctness:.3f} ({gain.searched})" for name, gain in found.items())
+    unequal = len({gain.folds for gain in found.values()}) > 1
+    doubt = " Gains over unequal numbers of folds are not on one scale." if unequal else ""
+    return count(ours > max(others), f"Best less median Correctness: {said} (hpo_<method>.csv).{doubt}")
 
 
 # -- Efficiency and convergence ------------------------------------------------------------------------------------
@@ -187,7 +200,8 @@ def _grows_by(claimed: float, vary: str, results: Evidence, variant: str) -> Out
     own = (table["vary"] == vary) & (table["method"] == "rsgg-ce") & (table["variant"] == variant)
     rows = table[own & (table["quantity"] == TIMED)].dropna(subset=["exponent", "ci_low", "ci_high"])
     if rows.empty:
-        raise NotMeasured(f"runtime_growth.csv has no exponent of rsgg-ce ({variant}); {command} computes it")
+        label = methods.label("rsgg-ce", variant)
+        raise NotMeasured(f"runtime_growth.csv has no exponent of {label}; {command} computes it")
     b, low, high = (float(rows.iloc[0][name]) for name in ("exponent", "ci_low", "ci_high"))
     free = len(_numbers(rows.iloc[0]["points"])) - 2
     error = (high - low) / 2 / float(stats.t.ppf((1 + LEVEL) / 2, free))
@@ -206,16 +220,16 @@ def _passed(checks: tuple[str, ...], results: Evidence, variant: str) -> Outcome
     """Holds if at least `MOST_FITS` of the fits on Tree-Cycles, both classes counted, pass each of these checks."""
     table = results.stored("convergence_checks.csv", "./reproduce.sh convergence")
     own = (table["dataset"] == "tree-cycles") & (table["method"] == "rsgg-ce") & (table["variant"] == variant)
-    outcomes = []
+    outcomes, label = [], methods.label("rsgg-ce", variant)
     for check in checks:
         rows = table[own & (table["check"] == check)]
         judged = rows[rows["passed"].isin(("yes", "no"))]
         if rows.empty:
             raise NotMeasured(
-                f"convergence_checks.csv has no {check} of rsgg-ce ({variant}); ./reproduce.sh convergence"
+                f"convergence_checks.csv has no {check} of {label}; ./reproduce.sh convergence computes it"
             )
         if judged.empty:
-            raise NotJudged(f"{check} is {rows['passed'].iloc[0]} for rsgg-ce ({variant})")
+            raise NotJudged(f"{check} is {rows['passed'].iloc[0]} for {label}")
         passed = int((judged["passed"] == "yes").sum())
         outcomes.append(count(passed >= MOST_FITS * len(judged), f"{check} {passed} of {len(judged)} fits"))
     return all_of(outcomes, "Tree-Cycles in convergence_checks.csv")

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from benchmarks.judging.evidence import Evidence
+from benchmarks.registry import methods
 from benchmarks.registry.rules import NOT_COMPARABLE
 from benchmarks.registry.tasks import of_paper
 from rsgg.trends import PValues, both, counted
 
 DATASETS = {task.name: task.label for task in of_paper()}
-DRAWN = ("cf2", "clear", "g-countergan")  # the others in the paper's pictures, and in its search
-COMPETITORS = (*DRAWN, "meg")
+PICTURED_RIVALS = ("cf2", "clear", "g-countergan")  # the others in the paper's pictures, and in its search
+COMPETITORS = (*PICTURED_RIVALS, "meg")
 LEDGER = "ledger of Table 1"
 
 HOLDS, FAILS, UNDECIDED, NOT_MEASURED, DOES_NOT_APPLY = "holds", "fails", "undecided", "not measured", "does not apply"
@@ -71,7 +72,8 @@ class Checks(dict[str, Check]):
 
 
 def listed(values: Mapping[str, float], shown: str = ".3f") -> str:
-    return ", ".join(f"{name} {value:{shown}}" for name, value in values.items())
+    """Names with their values; methods by their public names."""
+    return ", ".join(f"{methods.label(name)} {value:{shown}}" for name, value in values.items())
 
 
 def count(holds: bool, evidence: str) -> Outcome:

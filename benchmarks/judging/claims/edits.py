@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.judging.evidence import Evidence, NotMeasured
+from benchmarks.registry import methods, tasks
 
 KINDS = ("added", "removed", "kept")
 COLUMNS = ("instance", "predicted", *KINDS, "loops", "nodes", "edges", "pairs")
@@ -27,7 +28,7 @@ def operations(results: Evidence, dataset: str, method: str, variant: str) -> pd
     rows = results.rows(dataset, method, variant)
     lines = [_line(row, inputs) for row in rows[rows["found"]].to_dict("records")]
     if not lines:
-        raise NotMeasured(f"{method} ({variant}) found nothing on {dataset}")
+        raise NotMeasured(f"{methods.label(method, variant)} found nothing on {tasks.label(dataset)}")
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
@@ -39,7 +40,7 @@ def _inputs(results: Evidence, dataset: str) -> dict[int, frozenset[int]]:
 def _line(row: Mapping[str, Any], inputs: Mapping[int, frozenset[int]]) -> dict[str, int]:
     instance, n = int(row["instance"]), int(row["n_nodes"])
     if instance not in inputs:
-        raise NotMeasured(f"the empty graph was not measured on all graphs of {row['dataset']}")
+        raise NotMeasured(f"the empty graph was not measured on all graphs of {tasks.label(row['dataset'])}")
     edges, edits = inputs[instance], frozenset(map(int, row["edits"]))
     removed = len(edits & edges)
     return {

@@ -6,9 +6,20 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from benchmarks.judging.claims.claim import DATASETS, DRAWN, LEDGER, Check, Checks, Outcome, all_of, count, listed
+from benchmarks.judging.claims.claim import (
+    DATASETS,
+    LEDGER,
+    PICTURED_RIVALS,
+    Check,
+    Checks,
+    Outcome,
+    all_of,
+    count,
+    listed,
+)
 from benchmarks.judging.claims.edits import operations, profile, unlikeness
 from benchmarks.judging.evidence import Evidence
+from benchmarks.registry import methods
 from benchmarks.registry.rules import DENSE
 from rsgg.trends import majority, negated
 
@@ -29,7 +40,7 @@ def _does_everything(results: Evidence, method: str, variant: str) -> Outcome:
     """Does it add, remove and keep edges in more than half of the graphs?"""
     rows = operations(results, "asd", method, variant)
     everything = (rows[["added", "removed", "kept"]] > 0).all(axis=1)
-    return _most(everything, f"{method} ({_per_graph(rows)}) does all three in")
+    return _most(everything, f"{methods.label(method)} ({_per_graph(rows)}) does all three in")
 
 
 @CHECKS.of("cf2-removes-everything")
@@ -69,7 +80,7 @@ def clear_overgenerates(results: Evidence, variant: str) -> Outcome:
 @CHECKS.of("only-clear-makes-loops")
 def only_clear_makes_loops(results: Evidence, variant: str) -> Outcome:
     """Holds if CLEAR makes some and CF², G-CounteRGAN and RSGG-CE make none."""
-    loops = {m: int(operations(results, "asd", m, variant)["loops"].sum()) for m in (*DRAWN, "rsgg-ce")}
+    loops = {m: int(operations(results, "asd", m, variant)["loops"].sum()) for m in (*PICTURED_RIVALS, "rsgg-ce")}
     others = sum(loops.values()) - loops["clear"]
     return count(loops["clear"] > 0 and not others, f"Self loops in all graphs: {listed(loops, '.0f')} ({LEDGER}).")
 
@@ -142,7 +153,7 @@ CHECKS["gcountergan-is-green"] = _shares("g-countergan", lambda share: share["ad
 def clear_is_most_alike(results: Evidence, dataset: str, variant: str) -> tuple[bool, str]:
     """Holds if of the three others CLEAR's shares of added, removed and kept edges are the nearest to RSGG-CE's."""
     ours = profile(operations(results, dataset, "rsgg-ce", variant))
-    away = {m: unlikeness(ours, profile(operations(results, dataset, m, variant))) for m in DRAWN}
+    away = {m: unlikeness(ours, profile(operations(results, dataset, m, variant))) for m in PICTURED_RIVALS}
     return min(away, key=away.__getitem__) == "clear", f"total variation {listed(away, '.2f')}"
 
 

@@ -108,7 +108,8 @@ def clear_has_no_counterfactual_signal(results: Evidence) -> Finding:
 @finding(4, "The sizes in MEG's row are those of 32-node graphs, and its printed Oracle Calls are 0.")
 def meg_is_from_other_graphs(results: Evidence) -> Finding:
     """Confirmed if the printed GED / Sparsity is the |V| + |E| of our 32-node graphs (within one) and not that of the
-    28-node ones, and zero calls are printed. How the end states came about is inferred (see `ReleasedMEG`)."""
+    28-node ones, and zero calls are printed. How the end states come about in `ReleasedMEG` was inferred from the
+    printed mean, and the stored runs refute its spread (docs/evidence.md)."""
     sizes = {data: _size(results.rows(data, "meg", "released")) for data in ("tree-cycles-32", "tree-cycles")}
     ged = [results.mean(data, "meg", "released", "ged") for data in sizes]
     printed_size = {
@@ -121,8 +122,9 @@ def meg_is_from_other_graphs(results: Evidence) -> Finding:
         f"GED {paper_value('tree-cycles', 'meg', 'ged'):.1f} on the graphs of 28 nodes that all methods share.",
         f"The printed GED over Sparsity is {printed_size['meg']:.1f} in MEG's row and {min(others):.1f} to "
         f"{max(others):.1f} in the others; the printed calls are 0.",
-        f"|V| + |E| is {sizes['tree-cycles-32']:.1f} for graphs of 32 nodes and {sizes['tree-cycles']:.1f} for 28. The "
-        f"nearest of ten random end states, as inferred, has GED {ged[0]:.1f} on 32 nodes and {ged[1]:.1f} on 28.",
+        f"|V| + |E| is {sizes['tree-cycles-32']:.1f} for graphs of 32 nodes and {sizes['tree-cycles']:.1f} for 28. Our "
+        f"reading of the end states has GED {ged[0]:.1f} on 32 nodes and {ged[1]:.1f} on 28; it was inferred from the "
+        "printed mean, and the stored runs refute its spread (standard deviation 29 against 39, docs/evidence.md).",
         {
             "the printed GED over Sparsity is the size of graphs of 32 nodes, and not of 28": fits == [True, False],
             "the printed Oracle Calls are 0": paper_value("tree-cycles", "meg", "oracle_calls") == 0,
@@ -157,10 +159,15 @@ def correctness_is_a_class_prior(results: Evidence) -> Finding:
     )
 
 
-@finding(10, "The printed Oracle Calls come out if training is counted in some rows and left out of others.")
+@finding(
+    10,
+    "The printed Oracle Calls come out if training is counted in some rows and left out of others; consistent by "
+    "construction, since the shares of trained folds come from these very numbers.",
+)
 def training_is_counted_in_some_rows(results: Evidence) -> Finding:
     """The rows whose calls are a fixed schedule (CF², CLEAR, G-CounteRGAN), with the share of trained folds that we
-    infer for each from the print. RSGG-CE's calls are shown too."""
+    infer for each from the print. RSGG-CE's calls are shown too, and decide nothing: on Tree-Cycles both readings are
+    open."""
     shown, conditions = [], {}
     for dataset in BOTH:
         shares, fits, label = set(), True, tasks.label(dataset)
@@ -182,8 +189,27 @@ def training_is_counted_in_some_rows(results: Evidence) -> Finding:
         "Runtime and Oracle Calls are compared between methods.",
         "The released evaluator trains inside the first explanation of a fold unless a saved model is found on disk. "
         "Which folds were trained is inferred from the printed calls themselves.",
-        f"Calls per explanation: {'; '.join(shown)}.",
+        f"Calls per explanation: {'; '.join(shown)}. That these rows meet the print is no evidence of its own. "
+        f"{_two_readings(results)}",
         conditions,
+    )
+
+
+def _two_readings(results: Evidence) -> str:
+    """RSGG-CE's printed calls on Tree-Cycles: trained or not?"""
+    kinds = ("with", "without")
+    with_training, without = (
+        results.mean("tree-cycles", "rsgg-ce", "released", f"oracle_calls_{kind}_training") for kind in kinds
+    )
+    printed, ours = (
+        paper_value("tree-cycles", "rsgg-ce", "correctness"),
+        results.mean("tree-cycles", "rsgg-ce", "released", "correctness"),
+    )
+    return (
+        f"RSGG-CE on Tree-Cycles: {paper_value('tree-cycles', 'rsgg-ce', 'oracle_calls'):.1f} are printed; "
+        f"{with_training:.1f} is ours with training, {without:.1f} without, at Correctness {ours:.3f}. At the printed "
+        f"{printed:.3f} more failures, of 1002 calls each, would raise the latter to about "
+        f"{without + 1002 * (ours - printed):.1f}: whether training is inside cannot be decided."
     )
 
 
@@ -193,7 +219,7 @@ def training_is_counted_in_some_rows(results: Evidence) -> Finding:
     "as released asks.",
 )
 def search_reaches_the_optimum(results: Evidence) -> Finding:
-    """Random order + minimiser against the optimum and RSGG-CE as released."""
+    """The search without learning against the optimum and RSGG-CE as released."""
     shown, conditions = [], {}
     for dataset in BOTH:
         correct, distance, calls = (
@@ -206,12 +232,12 @@ def search_reaches_the_optimum(results: Evidence) -> Finding:
         conditions[f"{label}: {words}"] = correct == 1 and distance <= NEAR_OPTIMUM * best and calls < released
         shown.append(
             f"{label}: Correctness {correct:.3f} at GED {distance:.2f} (optimum {best:.2f}) with {calls:.1f} calls "
-            f"(RSGG-CE as released: {released:.1f}, the input asked about once)"
+            f"({methods.label('rsgg-ce', 'released')}: {released:.1f}, the input asked about once)"
         )
     return Finding(
         "RSGG-CE's row is the best of Table 1 on Correctness and GED.",
         "",
-        f"Random two-sided order + minimiser, {'; '.join(shown)}.",
+        f"{methods.label('two-sided-min', 'search')}: {'; '.join(shown)}.",
         conditions,
         f"{TABLE1} --methods two-sided-min,optimum,rsgg-ce:released",
     )

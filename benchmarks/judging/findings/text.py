@@ -9,6 +9,7 @@ import networkx as nx
 
 from benchmarks.judging.evidence import Evidence, NotMeasured, paper_value
 from benchmarks.judging.findings.finding import Finding, finding
+from benchmarks.registry import methods
 from benchmarks.results.paper import paper_table
 from benchmarks.results.searches import NOT_SEARCHED
 from rsgg.baselines.released.cf2 import ReleasedCF2
@@ -67,12 +68,14 @@ def searched_values_change_nothing(results: Evidence) -> Finding:
     if released.empty:
         raise NotMeasured(f"hpo_summary.csv has no search of a released method by the paper's protocol; {command}")
     alike = released[released["outcomes"] == 1]
-    trials = ", ".join(f"{line.method} {line.outcomes} in {line.complete}" for line in released.itertuples())
+    trials = ", ".join(
+        f"{methods.label(line.method)} {line.outcomes} in {line.complete}" for line in released.itertuples()
+    )
     promised = [
         f"{rows['optimism'].mean():+.3f} with the {protocol} protocol (searches: {len(rows)})"
         for protocol, rows in summary.dropna(subset=["optimism"]).groupby("protocol", sort=False)
     ]
-    never = [f"{name}: {', '.join(NOT_SEARCHED[name, 'released'])}" for name in ("cf2", "clear")]
+    never = [f"{methods.label(name)}: {', '.join(NOT_SEARCHED[name, 'released'])}" for name in ("cf2", "clear")]
     emptied, tried = released_cf2_is_always_empty()
     unmoved = released_clear_ignores_its_weights()
     return Finding(

@@ -11,8 +11,10 @@
   const DATASETS = all("script[id^='data-']").map((element) => element.id.slice("data-".length));
   const FIRST = stage.dataset.first.split(" ");
   const GROUPS = [
-    ["As each paper defines it", ["faithful", "beyond"]],
     ["As the published comparison ran it", ["released"]],
+    ["To the letter", ["literal"]],
+    ["As each paper defines it, RSGG-CE by score function", ["faithful"]],
+    ["Beyond the papers", ["beyond"]],
     ["Search", ["search"]],
     ["Controls", ["control"]],
   ];

@@ -18,9 +18,11 @@ from benchmarks.judging.evidence import Evidence, NotMeasured
 from benchmarks.judging.findings import compute
 from benchmarks.judging.findings.comparison import STRUCTURAL
 from benchmarks.judging.findings.finding import FINDINGS, Finding
-from benchmarks.judging.findings.sampler import all_cut_probability, cut_probability, uniform_correctness
+from benchmarks.judging.findings.sampler import QUOTATION, all_cut_probability, cut_probability, uniform_correctness
 from benchmarks.registry.ablations import PAPER
 from benchmarks.registry.rules import OPEN
+from benchmarks.results.files import REFERENCE, ROOT
+from benchmarks.results.paper import of_paper
 from rsgg.data import TreeCycles
 from rsgg.graph import Graph
 from tests.graphs import tree, unicyclic
@@ -54,7 +56,7 @@ def test_uniform_draws_are_expected_to_explain_nine_in_ten() -> None:
 def test_without_results_every_finding_is_open_and_says_why() -> None:
     columns = ["dataset", "method", "variant", "metric", "mean", "verdict"]
     found = compute(Evidence(pd.DataFrame(columns=columns), pd.DataFrame()))
-    assert list(found["number"]) == list(range(1, 13))
+    assert list(found["number"]) == list(range(1, 14))
     assert set(found["verdict"]) == {OPEN} and found["measured"].str.startswith("Not measured: ").all()
 
 
@@ -162,11 +164,38 @@ def test_the_share_of_training_has_to_fit_what_is_measured() -> None:
         for dataset in ("tree-cycles", "asd")
         for method in ("cf2", "clear", "g-countergan", "rsgg-ce")
         for which in ("", "_with_training", "_without_training")
-    }
+    } | {("tree-cycles", "rsgg-ce", "released", "correctness"): 0.9}
     verdicts = {
         v: compute(results(means, verdict=v)).set_index("number").loc[10, "verdict"] for v in ("reproduced", "differs")
     }
     assert verdicts == {"reproduced": "confirmed", "differs": "not confirmed"}
+    line = compute(results(means)).set_index("number").loc[10]
+    assert "by construction" in line["finding"] and "cannot be decided" in line["measured"]
+
+
+@pytest.mark.parametrize(("kept", "expected"), [(1, "confirmed"), (2, "confirmed in part")])
+def test_successes_with_an_edge_counted_twice_are_those_that_a_simple_graph_loses(kept: int, expected: str) -> None:
+    """Two successes per data set; on ASD `kept` of them are flips of the simple graph too."""
+    rows = [
+        {"dataset": dataset, "method": method, "variant": "released", "seed": 0, "fold": 0, "instance": i,
+         "predicted": 0, "predicted_cf": int(method == "rsgg-ce" or dataset == "tree-cycles" or i < kept)}
+        for dataset in ("tree-cycles", "asd") for method in ("rsgg-ce", "rsgg-ce-min") for i in range(2)
+    ]  # fmt: skip
+    means = {("asd", method, "released", "correctness"): 0.5 for method in ("rsgg-ce", "rsgg-ce-min")}
+    evidence = results(means)
+    found = FINDINGS[13][1](Evidence(evidence.table, pd.DataFrame(rows)))
+    assert found.verdict == expected and f"ASD {kept / 2:.3f} of 2" in found.measured
+    assert "rsgg-ce-min:released" in found.command
+
+
+def test_what_findings_quote_stands_in_the_paper() -> None:
+    """Every quotation of a finding is among the words that results/paper/claims.csv quotes."""
+    quoted = " ".join(of_paper("claims", keep_default_na=False)["quotation"])
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "benchmarks/judging/findings").glob("*.py")]
+    assert [words for source in sources for words in re.findall("“([^{}”]+)”", source) if words not in quoted] == []
+    assert "of cutting the cycle is 2/3" in QUOTATION and QUOTATION in quoted
+    table = pd.read_csv(REFERENCE / "findings.csv", keep_default_na=False)
+    assert all(words in quoted for text in table["paper"] for words in re.findall("“([^”]+)”", text))
 
 
 @pytest.mark.parametrize(("calls", "expected"), [(5.0, "confirmed"), (500.0, "not confirmed")])
@@ -244,7 +273,7 @@ def searches(folder: Path, *rows: tuple[str, str, int, float]) -> Evidence:
 def test_trials_of_a_released_method_have_to_be_alike(tmp_path: Path, outcomes: int, expected: str) -> None:
     rows = ("released", "paper", outcomes, 0.0), ("faithful", "paper", 9, 0.03), ("faithful", "nested", 9, -0.01)
     finding = FINDINGS[11][1](searches(tmp_path, *rows))
-    assert finding.verdict == expected and f"cf2 {outcomes} in 30" in finding.measured
+    assert finding.verdict == expected and f"CF² {outcomes} in 30" in finding.measured
     assert (
         "+0.015 with the paper protocol (searches: 2), -0.010 with the nested protocol (searches: 1)"
         in finding.measured

@@ -2,15 +2,18 @@
 
 import csv
 from collections import Counter
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from benchmarks.judging import verdicts
 from benchmarks.judging.verdicts import (
     VERDICT_COLUMNS,
     Measured,
     explanation,
     judge,
+    judged,
     kind,
     per_printed_cell,
     rank,
@@ -19,7 +22,7 @@ from benchmarks.judging.verdicts import (
 from benchmarks.registry.rules import DIFFERS, KINDS, NOT_COMPARABLE, ORDER_HOLDS, REPRODUCED
 from benchmarks.results.files import PAPER, REFERENCE
 from benchmarks.results.paper import Printed, paper_table, printed, printed_methods, training_share
-from rsgg.statistics import NOWHERE, Bounds
+from rsgg.statistics import NO_INTERVAL, Bounds
 
 
 def measured(mean: float, low: float, high: float) -> Measured:
@@ -79,7 +82,7 @@ def test_runtimes_are_not_compared_and_the_reason_says_why(seconds):
 
 @pytest.mark.parametrize("metric", ["correctness", "runtime"])
 def test_what_has_no_interval_is_not_judged(metric):
-    verdict = judge("tree-cycles", "rsgg-ce", metric, Measured(0.9, NOWHERE, "2 folds were run"))
+    verdict = judge("tree-cycles", "rsgg-ce", metric, Measured(0.9, NO_INTERVAL, "2 folds were run"))
     assert verdict.verdict == "" and "not judged: 2 folds were run" in verdict.reason
 
 
@@ -214,7 +217,7 @@ def test_a_class_prior_cannot_fail():
 
 def test_what_is_not_judged_cannot_fail_and_what_was_not_measured_is_left_open():
     assert worth("asd", "cf2", "runtime", Bounds(0.0, 1.0)).can_fail == "no"
-    assert worth("asd", "cf2", "ged", NOWHERE) == ("", "")
+    assert worth("asd", "cf2", "ged", NO_INTERVAL) == ("", "")
 
 
 @pytest.mark.parametrize(("class_0", "class_1", "expected"), [(1.0, 0.0, "no"), (0.0, 1.0, "yes"), (0.96, 0.04, "no"),
@@ -255,4 +258,32 @@ def test_can_fail_on_the_reference_by_a_plain_derivation():
             (worst, left), (best, moved) = sorted(per_class)
             one_way = worst <= 0.05 and best >= 0.95
             expected = expected and not (one_way and low <= moved / (moved + left) <= high)
+        expected = expected or line["verdict"] in ("order holds", "differs")
         assert line["can_fail"] == ("yes" if expected else "no"), line
+
+
+def test_what_failed_could_fail():
+    """Whatever the interval holds for rivals."""
+    interval = Bounds(0.2, 0.31)  # holds G-CounteRGAN's .265, CF²'s and RSGG-CE's .287 and not CLEAR's .319
+    assert worth("asd", "clear", "fidelity", interval).can_fail == "no"
+    assert worth("asd", "clear", "fidelity", interval, verdict="differs") == ("yes", "it did")
+
+
+def test_a_row_that_is_not_as_released_is_judged_only_where_it_can_fail():
+    """RSGG-CE on ASD: .603 is printed; from .3 to .68 an interval holds it and all rivals, from .59 to .68 only it."""
+    row = {"dataset": "asd", "method": "rsgg-ce", "metric": "correctness", "mean": 0.6, "judged": 0.6, "basis": ""}
+    lines = [
+        {**row, "variant": variant, "pi_low": low, "pi_high": 0.68}
+        for variant, low in (("released", 0.3), ("literal", 0.3), ("faithful", 0.59))
+    ]
+    found = judged(pd.DataFrame(lines)).set_index("variant")
+    assert found["verdict"].to_dict() == {"released": "reproduced", "literal": "", "faithful": "reproduced"}
+    assert found.loc["literal", "reason"].startswith("not judged: our interval also holds what is printed for 3 of 3")
+
+
+def test_inferences_are_called_so():
+    table = pd.read_csv(Path(verdicts.__file__).with_name("explanations.csv"), dtype=str)
+    for words in ("found on disk", "one loaded", "averages six folds", "whose law was"):
+        (said,) = [text for text in table["explanation"].unique() if words in text]
+        assert "inferred" in said, said
+    assert "cannot be told apart" in explanation("tree-cycles", "rsgg-ce", "oracle_calls")
