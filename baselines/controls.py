@@ -4,6 +4,7 @@ A row of Table 1 means little without them: the empty graph alone explains one o
 by `rsgg.minimise` reach the optimum on both data sets of the paper. Each control is a class of a few lines:
 
     Empty, Complete, Identity                constant answers; the first two never ask whether they are right
+    OneRemoval                               one edge less, at random; on data where that is enough, nothing is explained
     RemoveEgo, KeepEgo                       for node classification: without the edges around v, with these alone
     RandomEdits, TwoSided                    random edits until the class changes, one by one or in doubling steps
     RandomEditsMinimised, TwoSidedMinimised  the same, made minimal
@@ -71,6 +72,24 @@ class Identity(Explainer):
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
     ) -> list[Candidate]:
         return only_candidate(self, map(Candidate, graphs.adjacency), k)
+
+
+@dataclass(kw_only=True)
+class OneRemoval(Explainer):
+    """Remove one edge that is drawn at random, and ask nothing: what a trained network's class is worth."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(adds=False, removes=True, may_return_invalid=True)
+
+    def _explain(
+        self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
+    ) -> list[Candidate]:
+        instance = torch.arange(len(graphs)).repeat_interleave(k)
+        rows = graphs.select(instance)
+        names = [(seed, "one removal", name, owner % k) for owner, name in enumerate(rows.names)]
+        rank = random_order(rows.edge_mask, rows.sizes, names)
+        no_edge = Candidate(None, "the graph has no edge that could be removed")
+        edited = rows.adjacency ^ (rank == 0).to(torch.uint8)
+        return [Candidate(a) if edges else no_edge for a, edges in zip(edited, rows.n_edges.tolist(), strict=True)]
 
 
 @dataclass(kw_only=True)

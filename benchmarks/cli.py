@@ -93,6 +93,10 @@ experiment(
     "nodes", "benchmarks.nodes:Nodes", "Counterfactuals for node classification, with ego networks as graphs.",
     "nodes --data tree-cycles-nodes,tree-grid", options.NodeOptions,
 )  # fmt: skip
+experiment(
+    "table2", "benchmarks.table2:Table2", "Real data and learnt oracles: validity, plausibility, feasibility.",
+    "table2 --data mutagenicity-gcn", options.Table2Options,
+)  # fmt: skip
 experiment("hpo", "benchmarks.hpo:Hpo", "Search for hyper-parameters.", "hpo --method cf2", options.HpoOptions)
 experiment(
     "traces", "benchmarks.traces:Traces", "What RSGG-CE's sampler does step by step, for figures of the method.",

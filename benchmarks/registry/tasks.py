@@ -22,6 +22,7 @@ Options = Mapping[str, Any]
 FOLDS = 10
 SMOKE_TRAIN, SMOKE_TEST = 40, 12  # graphs per fold, of tasks that draw some
 UNSEEN_DATA, UNSEEN_ORACLES = "rsgg.data.unseen", "rsgg.oracles.unseen"
+BUDGET = 2000  # questions that an explainer may ask about a graph, on tasks with learnt oracles
 TRAINING = "-training"  # ends the name of a task that is the training graphs of another
 
 
@@ -123,9 +124,9 @@ class TaskEntry:
             task: Task = typed.imported(self.task)
             task = typed.made(task, self.task) if callable(task) else task
         else:
-            data, oracle = typed.imported(self.dataset), typed.imported(self.oracle)
+            data, oracle = typed.imported(self.dataset), _made_oracle(self.oracle, self.oracle_options)
             task = Task(
-                self.name, data(), oracle(**self.oracle_options), self.label, self.class_names, self.shared_nodes,
+                self.name, data(), oracle, self.label, self.class_names, self.shared_nodes,
                 **self._limits,
             )  # fmt: skip
         if self.options:
@@ -137,6 +138,24 @@ class TaskEntry:
 
     def load(self, data_dir: Path | None = None) -> Problem:
         return self.build().load(data_dir)
+
+
+def _made_oracle(reference: str, options: Options) -> Any:
+    """The oracle that "module:name" names: a class of ours, a PyG model, or a function that makes one of them."""
+    from torch.nn import Module  # late: names and looks do not need it
+
+    from rsgg.oracles import Oracle, PyGOracle
+
+    found = typed.imported(reference)
+    if isinstance(found, type) and issubclass(found, Oracle):
+        return found(**options)
+    if not isinstance(found, Module | Oracle):
+        found = typed.made(found, reference) if callable(found) else found
+    if isinstance(found, Module):
+        return PyGOracle(found)
+    if not isinstance(found, Oracle):
+        raise UsageError(f"{reference} is neither a PyG model nor an oracle; name a torch.nn.Module or an rsgg.Oracle.")
+    return found
 
 
 TREE_CYCLES = TaskEntry(
@@ -237,7 +256,7 @@ def _learnt(
     oracle_options = {**oracle_options, **({"n_classes": len(class_names)} if len(class_names) != 2 else {})}
     return TaskEntry(
         name, label, f"rsgg.data:{dataset}", f"rsgg.oracles:{oracle}", options, oracle_options, class_names=class_names,
-        generated=dataset == "Motifs", in_table1=False, folds=5, max_train=400, max_test=60, budget=2000,
+        generated=dataset == "Motifs", in_table1=False, folds=5, max_train=400, max_test=60, budget=BUDGET,
     )  # fmt: skip
 
 
@@ -273,6 +292,33 @@ LEARNT = [
     ),
 ]  # fmt: skip
 TASKS += LEARNT
+
+
+
+def from_folder(folder: Path, model: str = "") -> TaskEntry:
+    """The task of a folder in TU format with a PyG model ("module:name"), or with a GIN that is trained in each fold.
+
+    It is entered into the registry for this run and measured like the tasks with learnt oracles.
+    """
+    from rsgg.data import TU  # late: it loads torch, which names and looks do not need
+
+    path = folder.expanduser().resolve()
+    data = TU(path.name, folder=str(path))
+    n_classes = int(data.load().labels.max()) + 1
+    name = f"{path.name.lower()}-{model.partition(':')[2] or 'gin'}"
+    typed.check_new("data set", name, list(tasks()))
+    label = f"{path.name}, {model or 'GIN'}"
+    names = tuple(f"class {c}" for c in range(n_classes))
+    entry = _learnt(name, label, "TU", {"name": path.name, "folder": str(path), "max_nodes": 120}, "TrainedGNN", {}, *names)
+    declared = {"dataset": data.parameters()}
+    if model:
+        oracle = _made_oracle(model, {})
+        entry = replace(entry, oracle=model, oracle_options={}, class_names=())
+        declared["oracle"] = oracle.parameters()
+    entry = replace(entry, declared=declared)
+    TASKS.append(entry)
+    return entry
+
 
 PAPER = ("tree-cycles", "asd")  # the data sets of the paper
 UNSEEN = tuple(entry.name for entry in TASKS if entry.dataset.startswith(UNSEEN_DATA))

@@ -73,6 +73,15 @@ class Table1Options(RunOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Table2Options(RunOptions):
+    """What the table of real data understands besides: data and a model of one's own."""
+
+    datasets: Names = option(None, "Tasks, e.g. mutagenicity-gcn,bbbp-gin, or your own: my_module:my_task.", *DATASETS)
+    tu: Path | None = option(None, "A folder of yours in TU format: it is the task that is run.")
+    model: str = option("", "The PyG model to explain on it, my_module:model; else a GIN is trained in each fold.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class HpoOptions(RunOptions):
     """What a search for hyper-parameters understands besides; it runs on replicate 0."""
 

@@ -16,7 +16,7 @@ import traceback
 import warnings
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -28,6 +28,7 @@ import torch
 from benchmarks.registry.tasks import TaskEntry
 from benchmarks.results.cell import Cell, canonical
 from benchmarks.results.ledger import history_table, ledger_table
+from benchmarks.running.domain import rules_of_domain
 from benchmarks.running.replay import Replayed, with_costs_of_base
 from rsgg.collapse import CollapseWarning
 from rsgg.compose import Minimised
@@ -165,6 +166,8 @@ def run_cell(
             return Outcome(cell, "skipped", reason=no_gradient)
         start = time.perf_counter()
         run = Run(cell, explainer, problem)
+        if cell.method.feasible:
+            run.explainer = replace(run.explainer, constraints=rules_of_domain(run.problem, run.fold, data_dir))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CollapseWarning)  # which fits collapsed is a column of the tables
             run.fit()

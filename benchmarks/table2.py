@@ -1,0 +1,137 @@
+"""Table 2: real data and learnt oracles, where being valid says little and being plausible decides.
+
+    ./reproduce.sh table2
+    ./reproduce.sh table2 --data my_module:my_task           # a task of yours beside them
+    ./reproduce.sh table2 --tu my_folder --model my_module:my_model    # a folder in TU format and a PyG model
+
+Eleven tasks: public data sets with the GCNs that were published for them, or with a GIN or GCN that is trained in each
+fold. Five folds, of which at most 60 graphs are explained after learning from at most 400, drawn by seed; at most 2000
+questions about a graph; graphs of more than 120 nodes are left out. Methods run with the settings that their classes
+have by default, or with presets that are shorter, so that the table takes hours and not days (`benchmarks.registry`).
+
+Into `table2.csv` goes a line per task, row and metric: means of fold means with intervals bootstrapped over folds, for
+the metrics of Table 1 and those of `benchmarks.running.quality`. `table2_comparisons.csv` has paired tests.
+
+Rules, stated before any of it was run: the areas under validity over GED and over calls end at `MOST_EDITS` edits and
+at the task's budget. A method *finds explanations* on a task if its validity is at least `VALID` and its plausibility is
+not below that of the unedited inputs by more than `LOST`; if it is, its valid results are called *adversarial
+examples*: they change the oracle's class by leaving the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.registry import methods, tasks
+from benchmarks.registry.metrics import METRICS
+from benchmarks.registry.rules import LOST_PLAUSIBILITY, MOST_EDITS, VALID
+from benchmarks.results.artefacts import Artefacts
+from benchmarks.results.cell import Cell
+from benchmarks.results.summary import ROW, accounted, compare, fold_estimate
+from benchmarks.running.experiment import Experiment, Finished
+from benchmarks.running.options import Table2Options
+from benchmarks.running.plan import cells_for
+from benchmarks.running.quality import MEASURED, Quality
+from benchmarks.running.run_cell import Observer
+from rsgg import metrics as formulas
+from rsgg.errors import UsageError
+
+ROWS = (
+    "rsgg-ce-taught", "rsgg-ce-certified", "rsgg-ce-feasible", "rsgg-ce-nodes", "rsgg-ce:literal", "rsgg-ce:faithful",
+    "cf2:faithful", "clear:faithful", "g-countergan:faithful", "meg:faithful",
+    "obs", "ddbs", "irand", "dce", "two-sided-min", "two-sided-min-feasible",
+    "rsgg-ce-min:literal", "rsgg-ce-min:faithful", "cf2-min:faithful", "clear-min:faithful",
+    "g-countergan-min:faithful", "meg-min:faithful", "obs-min", "ddbs-min", "irand-min", "dce-min",
+    "random", "one-removal", "empty", "identity",
+)  # fmt: skip
+WHOSE = [*ROW, "seed", "fold", "instance"]
+LEFT_OUT = ("runtime", "oracle_calls", "correctness_class_0", "correctness_class_1", "optimality_gap", "removal_auroc")
+COLUMNS = ("task", "method", "variant", "metric", "mean", "ci_low", "ci_high", "n")
+KINDS = ("finds explanations", "finds adversarial examples", "finds little")
+
+
+def per_graph(done: Finished) -> pd.DataFrame:
+    """The ledger's first candidates with every metric of the table as a column, NaN where one does not apply."""
+    rows = accounted(done.ledger)
+    if not done.history.empty:
+        rows = rows.merge(done.history.reindex(columns=[*WHOSE, *MEASURED]), on=WHOSE, how="left")
+    budget = rows["dataset"].map(lambda name: tasks.task(name).budget or tasks.BUDGET).to_numpy()
+    found = rows["correctness"].to_numpy()
+    spent = np.log(np.maximum(1, rows["calls"].to_numpy())) / np.log(budget)
+    return rows.assign(
+        area_over_ged=formulas.area_over_ged(rows["ged"], found, MOST_EDITS),
+        area_over_calls=formulas.area_over_ged(spent, found, 1.0),
+        sparsity_on_success=formulas.ged_on_success(rows["sparsity"], found),
+        **{
+            f"validity_class_{c}": formulas.correctness_of_class(found, rows["predicted"], c)
+            for c in range(int(rows["predicted"].max()) + 1)
+        },
+    )
+
+
+def table(rows: pd.DataFrame) -> pd.DataFrame:
+    """`COLUMNS`: a line per task, row and metric that applies; n are graphs."""
+    return pd.DataFrame(_lines(rows), columns=list(COLUMNS))
+
+
+def _lines(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    of_table1 = [name for name in METRICS if name not in LEFT_OUT]
+    classes = [name for name in rows if name.startswith("validity_class_")]
+    areas = ["area_over_ged", "area_over_calls", "sparsity_on_success"]
+    for (task, method, variant), own in rows.groupby(ROW, sort=False):
+        for name in (*of_table1, *classes, *areas, *(measure for measure in MEASURED if measure in rows)):
+            known = own[own[name].notna()]
+            if len(known):
+                estimate = fold_estimate(known, name)
+                line = {"task": task, "method": method, "variant": variant, "metric": name, "n": len(known)}
+                yield line | {part: estimate[part] for part in ("mean", "ci_low", "ci_high")}
+
+
+def kinds(lines: pd.DataFrame) -> pd.DataFrame:
+    """What each row finds on each task, by the rule at the top: columns task, method, variant, finds."""
+    wide = lines.pivot_table(index=["task", "method", "variant"], columns="metric", values="mean", sort=False)
+    wide = wide.reindex(columns=["correctness", "plausibility", "plausibility_unedited"])
+    lost = wide["plausibility_unedited"] - wide["plausibility"]
+    finds = np.select([wide["correctness"] < VALID, lost <= LOST_PLAUSIBILITY], [KINDS[2], KINDS[0]], KINDS[1])
+    return wide.assign(finds=finds).reset_index()[["task", "method", "variant", "finds"]]
+
+
+def chosen_tasks(options: Table2Options) -> list[str]:
+    """The names of the tasks that the options ask for, where `--data` does not say."""
+    if options.model and not options.tu:
+        raise UsageError("--model names the model for a folder of graphs; give the folder with --tu.")
+    if not options.tu:
+        return [entry.name for entry in tasks.LEARNT]
+    known = next((entry.name for entry in tasks.TASKS if entry.options.get("folder") == str(options.tu.resolve())), "")
+    return [known or tasks.from_folder(options.tu, options.model).name]
+
+
+class Table2(Experiment):
+    """The rows of `ROWS` on the tasks with learnt oracles."""
+
+    name = "table2"
+    shows = ("table2",)
+    pages = ("table2.md",)
+
+    def plan(self, options: Any) -> list[Cell]:
+        return cells_for(options, rows=ROWS, entries=chosen_tasks(options))
+
+    def observer(self, options: Any) -> Observer:
+        return Quality(options.data_dir)
+
+    def tables(self, done: Finished, files: Artefacts, options: Any) -> None:
+        rows = per_graph(done) if not done.ledger.empty else pd.DataFrame()
+        lines = table(rows) if len(rows) else pd.DataFrame(columns=list(COLUMNS))
+        files.csv("table2.csv", lines)
+        files.csv("table2_kinds.csv", kinds(lines))
+        files.csv("table2_comparisons.csv", compare(done.ledger, list(methods.choose())))
+
+
+if __name__ == "__main__":
+    from benchmarks.cli import script
+
+    script("table2")
