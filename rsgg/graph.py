@@ -152,11 +152,13 @@ class Graph:
         adds has; by default what is most frequent in the graph. Other tensors of nodes and edges are not seen by the
         oracle, which a warning says.
         """
+        if hasattr(data, "edge_types"):
+            raise GraphError("Graphs with several types of nodes or edges cannot be explained; use to_homogeneous().")
         n = data.num_nodes
         if not n or data.edge_index is None:
             raise GraphError("The PyG graph has no nodes or no edge_index; give it num_nodes and an edge_index.")
         adjacency = np.zeros((n, n), dtype=np.uint8)
-        pairs = data.edge_index.cpu().numpy()
+        pairs = np.asarray(_detached(data.edge_index))
         if pairs.ndim != 2 or len(pairs) != 2 or not np.issubdtype(pairs.dtype, np.integer):
             raise GraphError(
                 f"{_called(name)} has an edge_index of shape {pairs.shape}, {pairs.dtype}; give two rows of numbers."
@@ -169,7 +171,7 @@ class Graph:
         if kind is not None:
             table = _edge_table(n, pairs, data[kind].detach().cpu().numpy(), added_edge, name)
         _warn_of_dropped("node or edge", _unread(data, kind))
-        return cls(adjacency, None if data.x is None else data.x.detach().cpu().numpy(), name, table)
+        return cls(adjacency, data.x, name, table)
 
     def to_pyg(self) -> Data:
         """As PyG `Data`; edge features become `edge_attr`, and `edge_weight` too if they are one real number each."""
@@ -611,7 +613,7 @@ def _each_graph(graphs: Any) -> Iterator[Any]:
         if not hasattr(graphs, "__len__"):
             raise GraphError("The data set does not say how many graphs it has; give a list of graphs.")
         graphs = [graphs[i] for i in range(len(graphs))]
-    elif isinstance(graphs, Graph | nx.Graph) or hasattr(graphs, "edge_index"):
+    elif isinstance(graphs, Graph | nx.Graph) or hasattr(graphs, "edge_index") or hasattr(graphs, "edge_types"):
         graphs = [graphs]
     elif not isinstance(graphs, Iterable):
         raise GraphError(f"A {type(graphs).__name__} is no list of graphs; give a graph or a list of them.")
@@ -628,7 +630,7 @@ def _as_graph(graph: Graph | nx.Graph | Data, position: int) -> Graph:
             return graph
         if isinstance(graph, nx.Graph):
             return Graph.from_networkx(graph)
-        if hasattr(graph, "edge_index"):
+        if hasattr(graph, "edge_index") or hasattr(graph, "edge_types"):
             return Graph.from_pyg(graph)
     except GraphError as error:
         raise GraphError(f"Number {position} of the graphs (from 0): {error}") from error

@@ -99,8 +99,8 @@ class RankedSearch(EdgeScorer):
                 lengths = lengths_by_class(graphs.select(known), classes[known], list(found.values()), len(lengths))
             searched = search(
                 own, of, CountingOracle(oracle), scores, [lengths[c] for c in of.tolist()], seed=seed,
-                certify=number > 0, constraints=oracle.constraints, nodes=self._node_edits(own, of, oracle),
-                nodes_only=True,
+                certify=number > 0, mixtures=self.mixtures, constraints=oracle.constraints,
+                nodes=self._node_edits(own, of, oracle), nodes_only=True,
             )  # fmt: skip
             found |= dict(zip(rows.tolist(), searched, strict=True))
             self._learn_rates(graphs, classes, found)
@@ -198,6 +198,8 @@ def search(
     if nodes_only:
         allowed = torch.zeros_like(allowed)
     rules = [Rules(graph, graphs.n_nodes, constraints) for graph in graphs] if constraints else []
+    sides = (allowed & graphs.edge_mask, allowed & ~graphs.edge_mask)
+    mixable = torch.stack([side.flatten(1).any(1) for side in sides]).all(0).tolist()  # have both sides edits?
     found = [Found() for _ in range(len(graphs) * k)]
     used: list[Codes] = [NOTHING] * len(graphs)
     for j in range(k):
@@ -208,11 +210,12 @@ def search(
         for i, row in enumerate(rows):
             own = None if learned is None else learned[i]
             draw = partial(random_orders, graphs, i, allowed, used[i], (seed, "two-sided"), j)
-            random, further = draw(restarts, NOTHING if nodes is None else nodes[i].codes), draw(mixtures)
+            own_nodes = NOTHING if nodes is None else nodes[i].codes
+            random, further = draw(restarts, own_nodes), draw(mixtures, own_nodes)
             if rules:
-                follow = partial(_followed, rules=rules[i])
+                follow = partial(_Followed, rules=rules[i])
                 own, random, further = own and follow(own), map(follow, random), map(follow, further)
-            sets = _corners(further if own is None else chain((own,), further), mixtures)
+            sets = _mixtures(further if own is None else chain((own,), further), mixtures if mixable[i] else 0)
             searching = ranked(own, random, lengths[i], found[row], certify=certify, mixtures=sets)
             searches.append(feasible(searching, rules[i].allow) if rules else searching)
         owners = [first_owner + row for row in rows]
@@ -228,13 +231,28 @@ def cheapest(pairs: Found, nodes: Found, n: int) -> Found:
     return nodes if pairs.edits is None or cost(nodes.edits, n) < cost(pairs.edits, n) else pairs
 
 
-def _followed(order: Orders, rules: Rules) -> Orders:
-    return Orders(*(rules.followed(part) for part in (order.removals, order.additions, order.mixed, order.nodes)))
+class _Followed(Orders):
+    """Another one's orders without the edits that break a rule; each is looked through when it is first needed."""
+
+    def __init__(self, order: Orders, rules: Rules) -> None:
+        self.__dict__.update(order=order, rules=rules)
+
+    def __getattr__(self, part: str) -> Codes:
+        if part not in ("removals", "additions", "mixed", "nodes"):
+            raise AttributeError(part)
+        followed: Codes = self.rules.followed(getattr(self.order, part))
+        self.__dict__[part] = followed
+        return followed
 
 
-def _corners(of_orders: Iterable[Orders], most: int) -> Iterator[Codes]:
-    """Sets of removals and additions, at most so many: those of the first order, then those of the next."""
-    return islice((edits for order in of_orders for edits in order.corners()), most)
+def _mixtures(of_orders: Iterable[Orders], most: int) -> Iterator[Codes]:
+    """Sets of edits, at most so many of each kind: groups of edits of nodes, of the first order; then removals and
+    additions together, of the first order, then of the next.
+    """
+    orders = iter(of_orders)
+    for first in islice(orders, 1):
+        yield from islice(first.groups(), most)
+        yield from islice((edits for order in chain((first,), orders) for edits in order.corners()), most)
 
 
 def _edits(found: Found) -> Codes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -226,3 +227,15 @@ def test_self_loops_and_other_sizes_are_understood() -> None:
     feasible = Feasible(batch, (Satisfies(lambda *_: True),))
     assert feasible.broken(looped, 0) == "Satisfies" and not feasible.broken(batch.adjacency[0], 0)
     assert feasible.allow(torch.stack((looped, batch.adjacency[0])), torch.tensor([0, 0])).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("wrong", [lambda: EdgeCount("1", 2), lambda: EdgeCount(1, 2.5), lambda: Keep([(0, 1.5)])])  # type: ignore[arg-type, list-item]
+def test_limits_and_pairs_are_whole_numbers(wrong: Callable[[], object]) -> None:
+    with pytest.raises(UsageError, match="give a range from 0 on|number nodes from 0"):
+        wrong()
+
+
+@pytest.mark.parametrize("rule", [lambda original: True, lambda original, adjacency: 1 / 0])
+def test_a_rule_that_fails_is_said(rule: Callable[..., bool]) -> None:
+    with pytest.raises(UsageError, match=r"of Satisfies failed .*make it a function of the original graph"):
+        TwoSidedMinimised(constraints=(Satisfies(rule),)).explain([unicyclic(8, 3, 0)], TreeCyclesOracle())

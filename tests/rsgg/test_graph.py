@@ -419,3 +419,14 @@ def test_relabelling_is_networkx_relabelling() -> None:
     expected = nx.relabel_nodes(graph, {old: new for new, old in enumerate(order)})
     assert set(renamed[0].edges()) == {(min(e), max(e)) for e in expected.edges}
     assert renamed.features is not None and renamed.features[0, :, 0].tolist() == order
+
+
+def test_pyg_graphs_that_cannot_be_read_get_a_sentence() -> None:
+    from torch_geometric.data import Data, HeteroData
+
+    edges = torch.tensor([[0, 1], [1, 0]])
+    with pytest.raises(GraphError, match="node features that are not rows of numbers"):
+        GraphBatch.of(Data(x=["a", "b"], edge_index=edges, num_nodes=2))
+    with pytest.raises(GraphError, match="several types of nodes or edges"):
+        GraphBatch.of(HeteroData())
+    assert GraphBatch.of(Data(x=[[1.0], [2.0]], edge_index=edges, num_nodes=2)).features is not None
