@@ -24,20 +24,25 @@ Deviations from the original paper:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import binary_cross_entropy, one_hot
+from torch.nn.functional import one_hot
 
+from rsgg.baselines.dropout import mask
 from rsgg.errors import FitError, GraphError
 from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Choice, Explainer, Interval, hyper
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle
+from rsgg.rsgg_ce.adam import Adam
 from rsgg.seeds import seed_for, streams, torch_rng, uniforms
 
 N_AUXILIARY = 10  # values of u
 WIDTH, LATENT = 16, 16
+NONE = torch.empty(0, dtype=torch.long)  # no positions
+LARGEST_SURPRISE = 100.0  # -log of a probability that may be zero
 SMALLEST_PROBABILITY = 1e-30  # whose logarithm still has a gradient
 
 
@@ -89,16 +94,17 @@ class CLEAR(Explainer):
         self.network_.eval()
 
     def _train(self, given: Given, graphs: GraphBatch, oracle: CountingOracle, rng: torch.Generator) -> None:
-        optimiser = torch.optim.Adam(self.network_.parameters(), lr=self.lr, weight_decay=self.weight_decay)
+        optimiser = Adam(self.network_, self.lr, weight_decay=self.weight_decay)
         self.history_: list[dict[str, float]] = []
         for epoch in range(self.epochs):
             noise = torch.randn(len(given.adjacency), LATENT, generator=rng)
-            terms = losses(self.network_, given, noise)
+            joins = epoch >= self.classifier_from * self.epochs
+            shown = torch.randperm(len(noise), generator=rng)[: self.classifier_batch] if joins else NONE
+            terms = losses(self.network_, given, noise, shown)
             loss = self.divergence * terms.divergence + self.similarity * (terms.features / 4 + terms.edges)
             classifier = torch.zeros(())
-            if epoch >= self.classifier_from * self.epochs:
-                shown = torch.randperm(len(given.adjacency), generator=rng)[: self.classifier_batch]
-                classifier = _classifier_loss(terms.soft[shown], graphs.select(shown), given.wanted[shown], oracle)
+            if joins:
+                classifier = _classifier_loss(terms.soft, graphs.select(shown), given.wanted[shown], oracle)
                 loss = loss + self.counterfactual * classifier
             optimiser.zero_grad()
             loss.backward()
@@ -180,6 +186,13 @@ class Given:
     auxiliary: Tensor
     wanted: Tensor
     condition: Tensor
+    normalised: Tensor | None = None  # D^-½ (A + I) D^-½, where it is known already
+
+    @cached_property
+    def smoothed(self) -> Tensor:
+        """D^-½ (A + I) D^-½ [X, 1]: all that the graph convolution has to know, before its weights, [B, N, D + 1]."""
+        between = normalised(self.adjacency) if self.normalised is None else self.normalised
+        return between @ torch.cat((self.features, torch.ones_like(self.features[:, :, :1])), 2)
 
     @classmethod
     def of(cls, graphs: GraphBatch, features: Tensor, wanted: Tensor, n_classes: int) -> Given:
@@ -188,6 +201,13 @@ class Given:
             graphs.adjacency.float(), features, one_hot(u, N_AUXILIARY).float(), wanted,
             one_hot(wanted, n_classes).float(),
         )  # fmt: skip
+
+
+def normalised(adjacency: Tensor) -> Tensor:
+    """D^-½ (A + I) D^-½ of each graph."""
+    looped = adjacency + torch.eye(adjacency.shape[1])
+    scale = looped.sum(2).rsqrt()
+    return scale[:, :, None] * looped * scale[:, None, :]
 
 
 class CVAE(nn.Module):
@@ -213,9 +233,8 @@ class CVAE(nn.Module):
 
     def encode(self, given: Given) -> tuple[Tensor, Tensor]:
         """Mean and log-variance of q."""
-        looped = given.adjacency + torch.eye(self.n_nodes)
-        scale = looped.sum(2).rsqrt()
-        hidden = torch.relu(scale[:, :, None] * (looped @ (scale[:, :, None] * self.convolution(given.features))))
+        weight = torch.cat((self.convolution.weight, self.convolution.bias[:, None]), 1)
+        hidden = torch.relu(given.smoothed @ weight.t())
         pooled = torch.cat((self.dropout(hidden).sum(1), given.auxiliary, given.condition), 1)
         return self.to_mean(pooled), self.to_log_variance(pooled)
 
@@ -228,7 +247,7 @@ class CVAE(nn.Module):
 
 @dataclass(frozen=True)
 class Losses:
-    """The terms of the objective, and the soft adjacency matrices Â that they were computed from."""
+    """The terms of the objective, and soft adjacency matrices Â that they were computed from."""
 
     divergence: Tensor
     features: Tensor
@@ -236,20 +255,162 @@ class Losses:
     soft: Tensor
 
 
-def losses(network: CVAE, given: Given, noise: Tensor) -> Losses:
-    """KL, ‖X - X̂‖ and BCE(Â, A) for z = μ + σ · noise, averaged over the graphs."""
-    mean, log_variance = network.encode(given)
-    prior_mean, prior_log_variance = network.prior_mean(given.auxiliary), network.prior_log_variance(given.auxiliary)
-    ratio = (log_variance - prior_log_variance).exp()
-    distance = (mean - prior_mean) ** 2 / prior_log_variance.exp()
-    divergence = 0.5 * (ratio + distance - 1 - (log_variance - prior_log_variance)).sum(1).mean()
-    features, soft = network.decode(mean + (log_variance / 2).exp() * noise, given)
-    return Losses(
-        divergence,
-        (features - given.features).flatten(1).norm(dim=1).mean(),
-        binary_cross_entropy(soft, given.adjacency),
-        soft,
-    )
+def losses(network: CVAE, given: Given, noise: Tensor, shown: Tensor | None = None) -> Losses:
+    """KL, ‖X - X̂‖ and BCE(Â, A) for z = μ + σ · noise, averaged over the graphs; Â of those at positions `shown`."""
+    return Losses(*_Objective.apply(network, given, noise, shown, *network.parameters()))
+
+
+class _Objective(torch.autograd.Function):
+    """The terms of the objective and Â, with their gradient by hand.
+
+    The layers are tiny: automatic differentiation through them, one by one, costs several times the arithmetic.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, network: CVAE, given: Given, noise: Tensor, shown: Tensor | None, *parameters: Tensor
+    ) -> tuple[Tensor, ...]:
+        ctx.set_materialize_grads(False)
+        ctx.parameters, ctx.run = parameters, (run := _Pass(network, given, noise))
+        ctx.shown = slice(None) if shown is None else shown
+        # Not the tensors themselves: what is returned refers to `ctx`, and would keep all of this alive.
+        return run.divergence.detach(), run.features.detach(), run.edges.detach(), run.soft[ctx.shown].detach()
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
+        of = ctx.run.gradients(*gradients, ctx.shown)
+        return None, None, None, None, *(of[parameter] for parameter in ctx.parameters)
+
+
+class _Pass:
+    """One pass of graphs through the auto-encoder, and what is needed to go back."""
+
+    def __init__(self, network: CVAE, given: Given, noise: Tensor) -> None:
+        self.network, self.given, self.noise = network, given, noise
+        batch, p = len(noise), network.dropout.p if network.training else 0.0
+        # Encoder
+        convolution = network.convolution
+        weight = torch.cat((convolution.weight, convolution.bias[:, None]), 1)
+        self.hidden = (given.smoothed.flatten(0, 1) @ weight.t()).relu_().reshape(batch, -1, WIDTH)
+        if p:
+            self.hidden *= mask(self.hidden.shape, p)
+        read = torch.cat((self.hidden.sum(1), given.auxiliary, given.condition), 1)
+        self.to_mean, self.to_log_variance = _Layer(network.to_mean), _Layer(network.to_log_variance)
+        mean, self.log_variance = self.to_mean.forward(read), self.to_log_variance.forward(read).sigmoid()
+        # KL(q ‖ p)
+        prior_log_variance = _linear(given.auxiliary, network.prior_log_variance)
+        self.precision = (-prior_log_variance).exp()
+        self.shift = mean - _linear(given.auxiliary, network.prior_mean)
+        gap = self.log_variance - prior_log_variance
+        self.ratio, self.distance = gap.exp(), self.shift**2 * self.precision
+        self.divergence = 0.5 * (self.ratio + self.distance - 1 - gap).sum() / batch
+        # Decoders
+        self.deviation = (self.log_variance / 2).exp()
+        code = torch.cat((mean + self.deviation * noise, given.condition), 1)
+        self.to_features, self.to_edges = _Decoder(network.to_features, p), _Decoder(network.to_edges, p)
+        self.error = self.to_features.forward(code) - given.features.flatten(1)
+        self.norm = self.error.norm(dim=1, keepdim=True)
+        self.features = self.norm.mean()
+        logits, self.adjacency = self.to_edges.forward(code), given.adjacency.flatten(1)
+        self.soft = logits.sigmoid_().reshape(given.adjacency.shape)
+        # A is 0 or 1: the probability of what it is takes one logarithm. As torch's BCE it is worth 100 at most.
+        self.edges = -(logits + self.adjacency).sub_(1).abs_().log_().clamp_(min=-LARGEST_SURPRISE).mean()
+
+    def gradients(
+        self, by_divergence: Tensor | None, by_features: Tensor | None, by_edges: Tensor | None,
+        by_soft: Tensor | None, shown: Tensor | slice,
+    ) -> dict[Tensor, Tensor]:  # fmt: skip
+        """The gradient of each parameter, given those of the terms and of the Â shown (None: does not count)."""
+        network, batch, of = self.network, len(self.noise), dict[Tensor, Tensor]()
+        zero = self.norm.new_zeros(())
+        by_divergence, by_features, by_edges = (
+            zero if by is None else by for by in (by_divergence, by_features, by_edges)
+        )
+        # Decoders
+        soft = self.soft.flatten(1)
+        by_logits = (soft - self.adjacency).mul_(by_edges / soft.numel())
+        if by_soft is not None:
+            of_shown = soft[shown]
+            by_logits[shown] += by_soft.flatten(1) * of_shown * (1 - of_shown)
+        by_error = self.error * (by_features / batch / self.norm.clamp(min=torch.finfo().tiny))
+        by_code = self.to_edges.backward(by_logits, of) + self.to_features.backward(by_error, of)
+        by_z = by_code[:, :LATENT]
+        # KL(q ‖ p)
+        share = by_divergence / batch
+        by_shift = share * self.shift * self.precision
+        half = share * 0.5
+        by_log_variance = by_z * self.noise * self.deviation / 2 + half * (self.ratio - 1)
+        _backward(-by_shift, self.given.auxiliary, network.prior_mean, of)
+        _backward(half * (1 - self.ratio - self.distance), self.given.auxiliary, network.prior_log_variance, of)
+        # Encoder
+        by_log_variance = by_log_variance * self.log_variance * (1 - self.log_variance)
+        by_read = self.to_mean.backward(by_z + by_shift, of) + self.to_log_variance.backward(by_log_variance, of)
+        scale = 1 / (1 - network.dropout.p) if network.training else 1.0
+        by_hidden = self.hidden.sign() * (scale * by_read[:, None, :WIDTH])  # what is left of ReLU is positive
+        by_weight = by_hidden.flatten(0, 1).t() @ self.given.smoothed.flatten(0, 1)
+        of[network.convolution.weight], of[network.convolution.bias] = by_weight[:, :-1], by_weight[:, -1]
+        return of
+
+
+class _Layer:
+    """ReLU(dropout(batch normalisation(linear(x)))), there and back; the linear layer is at position `first`."""
+
+    def __init__(self, layers: nn.Sequential, p: float = 0.0, first: int = 0) -> None:
+        linear, norm = layers[first], layers[first + 1]
+        assert isinstance(linear, nn.Linear) and isinstance(norm, nn.BatchNorm1d)
+        self.linear, self.norm, self.p = linear, norm, p
+
+    def forward(self, x: Tensor) -> Tensor:
+        norm = self.norm
+        if norm.training and norm.num_batches_tracked is not None:
+            norm.num_batches_tracked += 1
+        self.x, self.y = x, _linear(x, self.linear)
+        out, self.mean, self.inverse = torch.native_batch_norm(
+            self.y, norm.weight, norm.bias, norm.running_mean, norm.running_var, norm.training,
+            norm.momentum or 0.0, norm.eps,
+        )  # fmt: skip
+        self.out = out.relu_()
+        if self.p:
+            self.out *= mask(out.shape, self.p)
+        return self.out
+
+    def backward(self, by_out: Tensor, of: dict[Tensor, Tensor]) -> Tensor:
+        """The gradient of x; those of the parameters are entered into `of`."""
+        norm = self.norm
+        by_norm = by_out * self.out.sign()
+        if self.p:
+            by_norm /= 1 - self.p
+        by_y, of[norm.weight], of[norm.bias] = torch.ops.aten.native_batch_norm_backward(
+            by_norm, self.y, norm.weight, norm.running_mean, norm.running_var, self.mean, self.inverse,
+            norm.training, norm.eps, (True, True, True),
+        )  # fmt: skip
+        return _backward(by_y, self.x, self.linear, of)
+
+
+class _Decoder:
+    """Two layers and a linear one, there and back."""
+
+    def __init__(self, decoder: nn.Sequential, p: float) -> None:
+        last = decoder[8]
+        assert isinstance(last, nn.Linear)
+        self.first, self.second, self.last = _Layer(decoder, p), _Layer(decoder, p, 4), last
+
+    def forward(self, code: Tensor) -> Tensor:
+        self.x = self.second.forward(self.first.forward(code))
+        return _linear(self.x, self.last)
+
+    def backward(self, by_out: Tensor, of: dict[Tensor, Tensor]) -> Tensor:
+        return self.first.backward(self.second.backward(_backward(by_out, self.x, self.last, of), of), of)
+
+
+def _linear(x: Tensor, layer: nn.Linear) -> Tensor:
+    return torch.addmm(layer.bias, x, layer.weight.t())
+
+
+def _backward(by_out: Tensor, x: Tensor, layer: nn.Linear, of: dict[Tensor, Tensor]) -> Tensor:
+    """The gradient of what a linear layer read; those of its weights are entered into `of`."""
+    of[layer.weight], of[layer.bias] = by_out.t() @ x, by_out.sum(0)
+    return by_out @ layer.weight
 
 
 def _classifier_loss(soft: Tensor, graphs: GraphBatch, wanted: Tensor, oracle: CountingOracle) -> Tensor:

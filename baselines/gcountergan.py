@@ -25,8 +25,9 @@ Deviations from the original paper:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -34,14 +35,17 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 from torch.nn.functional import leaky_relu, pad, softplus
 
 from rsgg.baselines.controls import checked, only_candidate
+from rsgg.baselines.dropout import dropout
 from rsgg.errors import FitError, GraphError
 from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, hyper
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle
+from rsgg.rsgg_ce.adam import Adam, RMSprop
 from rsgg.seeds import seed_for
 
 STEP_SPACE = Choice((2, 3, 10, 30))
 IMAGES_PER_BLOCK = 64  # images that go through a network together where no gradient is needed: bounds the memory
+PRODUCTS_AT_A_TIME = 1 << 18  # of pixels and weights of a convolution: a megabyte
 SMALLEST_PROBABILITY = 1e-7  # keeps the logarithm of a probability finite
 LEAKY_RELU_SLOPE = 0.2
 
@@ -180,13 +184,14 @@ class Generator(nn.Module):
     def image(self, adjacency: Tensor) -> Tensor:
         """What comes out of tanh, [B, N, N]."""
         missing = 4 * self.quarter - self.n_nodes
-        x = pad(adjacency, (0, missing, 0, missing))[:, None]
-        x = self.dropout(leaky_relu(self.down1(x), LEAKY_RELU_SLOPE))
-        x = self.dropout(leaky_relu(self.down2(x), LEAKY_RELU_SLOPE))
+        x = pad(adjacency, (0, missing, 0, missing))
+        p = self.dropout.p if self.training else 0.0
+        x = dropout(leaky_relu(convolved(x, self.down1), LEAKY_RELU_SLOPE), p)
+        x = dropout(leaky_relu(self.down2(x), LEAKY_RELU_SLOPE), p)
         x = leaky_relu(self.dense(x.flatten(1)), LEAKY_RELU_SLOPE)
         x = x.reshape(-1, 2 * self.channels, self.quarter, self.quarter)
         x = leaky_relu(self.up2(leaky_relu(self.up1(x), LEAKY_RELU_SLOPE)), LEAKY_RELU_SLOPE)
-        return torch.tanh(self.head(x))[:, 0, : self.n_nodes, : self.n_nodes]
+        return torch.tanh(to_one_channel(x, self.head))[:, : self.n_nodes, : self.n_nodes]
 
 
 def _dense(inputs: int, outputs: int, rank: int | None) -> nn.Module:
@@ -209,14 +214,100 @@ class Discriminator(nn.Module):
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def forward(self, image: Tensor) -> Tensor:
-        x = image[:, None]
-        for i, convolution in enumerate(self.convolutions):
-            x = convolution(x)
-            if i == 0 and self.training:
-                x = x + 0.2 * torch.randn_like(x)
-            x = self.dropout(leaky_relu(x, LEAKY_RELU_SLOPE))
+        first, *others = self.convolutions
+        assert isinstance(first, nn.Conv2d)
+        x = convolved(image, first)
+        p = self.dropout.p if self.training else 0.0
+        if self.training:
+            batch, channels, height, width = x.shape
+            # In the order of memory: drawing into a permuted tensor takes eight times as long.
+            noise = torch.randn(batch, height, width, channels).permute(0, 3, 1, 2)
+            x = torch.add(x, noise, alpha=0.2)
+        x = dropout(leaky_relu(x, LEAKY_RELU_SLOPE), p)
+        for convolution in others:
+            x = dropout(leaky_relu(convolution(x), LEAKY_RELU_SLOPE), p)
         logit: Tensor = self.linear(x.flatten(1))[:, 0]
         return logit
+
+
+# -- convolutions from and to one channel ------------------------------------------------------------------
+#
+# What a library for many channels does badly: torch takes ten times as long for these as for the others.
+
+
+def convolved(image: Tensor, layer: nn.Conv2d) -> Tensor:
+    """A convolution of images of one channel, [B, N, N] → [B, C, M, M], channels last: a product with their patches."""
+    (size, _), (stride, _) = layer.kernel_size, layer.stride
+    margin = layer.padding[0]
+    assert isinstance(margin, int) and layer.bias is not None
+    patches = pad(image, (margin,) * 4).unfold(1, size, stride).unfold(2, size, stride)
+    batch, height, width = patches.shape[:3]
+    out = torch.addmm(layer.bias, patches.reshape(-1, size**2), layer.weight.flatten(1).t())
+    return out.reshape(batch, height, width, layer.out_channels).permute(0, 3, 1, 2)
+
+
+def to_one_channel(x: Tensor, layer: nn.Conv2d) -> Tensor:
+    """A convolution of stride 1 to one channel that keeps the size, [B, C, N, N] → [B, N, N]."""
+    assert layer.bias is not None
+    out: Tensor = _ToOneChannel.apply(x, layer.weight)
+    return out + layer.bias
+
+
+class _ToOneChannel(torch.autograd.Function):
+    """Each pixel times all weights of the kernel at once, then the products that meet at a pixel are added up.
+
+    A few images at a time: what fits into the processor's cache need not be fetched from new memory.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
+        pixels = x.permute(0, 2, 3, 1).contiguous()
+        ctx.save_for_backward(pixels, weight)
+        batch, n, _, channels = pixels.shape
+        size = weight.shape[2]
+        kernel = weight[0].flatten(1).t().contiguous()  # [size², C]
+        out = x.new_empty(batch, n, n)
+        for rows, room in _few(batch, n, size, x):
+            products = torch.mm(kernel, pixels[rows].reshape(-1, channels).t(), out=room)
+            out[rows] = _added(_added(products.reshape(size, size, -1, n, n).transpose(0, 1), 2), 1)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
+        pixels, weight = ctx.saved_tensors
+        (batch, n, _, channels), size = pixels.shape, weight.shape[2]
+        # Entry (i, j) of the kernel takes a pixel to the place i - reach above and j - reach left of it: seen from the
+        # pixel, the gradient's surroundings are in the order of the kernel from its last entry to its first.
+        around = pad(gradients[0], (size // 2,) * 4).unfold(1, n, 1).unfold(2, n, 1).permute(1, 2, 0, 3, 4)
+        kernel = weight[0].flatten(1).flip(1)  # [C, size²]
+        by_pixels, by_kernel = torch.empty_like(pixels), torch.zeros_like(kernel)
+        for rows, room in _few(batch, n, size, pixels):
+            room.view(size, size, -1, n, n).copy_(around[:, :, rows])
+            by_pixels[rows] = (kernel @ room).t().reshape(-1, n, n, channels)
+            by_kernel.addmm_(pixels[rows].reshape(-1, channels).t(), room.t())
+        return by_pixels.permute(0, 3, 1, 2), by_kernel.flip(1).reshape(weight.shape)
+
+
+def _few(batch: int, n: int, size: int, like: Tensor) -> Iterator[tuple[slice, Tensor]]:
+    """A few images at a time, with room for a number per entry of the kernel and pixel, [size², pixels]."""
+    count = max(1, PRODUCTS_AT_A_TIME // (size * n) ** 2)
+    memory = like.new_empty(size**2 * min(count, batch) * n**2)
+    for start in range(0, batch, count):
+        stop = min(start + count, batch)
+        yield slice(start, stop), memory[: (stop - start) * (size * n) ** 2].view(size**2, -1)
+
+
+def _added(parts: Tensor, dim: int) -> Tensor:
+    """Σ_i of part i [..., N, N], its rows (dim 1) or columns (dim 2) moved up by i - reach; zeros come in."""
+    size, n = len(parts), parts.shape[-1]
+    reach = size // 2
+    total = parts[reach].clone(memory_format=torch.contiguous_format)
+    axis = dim - 3  # the last or the last but one
+    for i in range(size):
+        move, room = i - reach, n - abs(i - reach)
+        if move and room > 0:
+            total.narrow(axis, max(-move, 0), room).add_(parts[i].narrow(axis, max(move, 0), room))
+    return total
 
 
 # -- training one GAN --------------------------------------------------------------------------------------
@@ -241,10 +332,8 @@ class Training:
         n = data.graphs.n_nodes
         self.generator = Generator(n, recipe.channels, recipe.rank)
         self.discriminator = Discriminator(n, recipe.channels)
-        self.g_optimiser = torch.optim.RMSprop(self.generator.parameters(), recipe.generator_lr)
-        self.d_optimiser = torch.optim.Adam(
-            self.discriminator.parameters(), recipe.discriminator_lr, betas=(0.5, 0.999)
-        )
+        self.g_optimiser = RMSprop(self.generator, recipe.generator_lr)
+        self.d_optimiser = Adam(self.discriminator, recipe.discriminator_lr, betas=(0.5, 0.999))
         self.adjacency, self.real = data.graphs.adjacency.float(), data.real.adjacency.float()
         self.best = Generator(n, recipe.channels, recipe.rank).eval()
         self.best_so_far = (-1.0, 0.0)

@@ -51,11 +51,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from rsgg.baselines.clear import CVAE, LATENT, N_AUXILIARY, Given, losses
+from rsgg.baselines.clear import CVAE, LATENT, N_AUXILIARY, Given, losses, normalised
 from rsgg.errors import FitError, GraphError
 from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, Interval, hyper
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle
+from rsgg.rsgg_ce.adam import Adam
 from rsgg.seeds import seed_for, streams, torch_rng, uniforms
 
 N_FEATURES = 10  # columns of noise that stand for node features
@@ -99,12 +100,14 @@ class ReleasedCLEAR(Explainer):
     def _train(
         self, graphs: GraphBatch, classes: Tensor, batches: list[Tensor], oracle: CountingOracle, rng: torch.Generator
     ) -> None:
-        optimiser = torch.optim.Adam(self.network_.parameters(), lr=self.lr, weight_decay=self.weight_decay)
+        optimiser = Adam(self.network_, self.lr, weight_decay=self.weight_decay)
         self.history_: list[dict[str, float]] = []
+        adjacency = [graphs.adjacency[batch].float() for batch in batches]
+        known = list(zip(batches, adjacency, [normalised(a) for a in adjacency], strict=True))
         for epoch in range(self.epochs):
-            for batch in batches:
+            for batch, a, between in known:
                 noise = torch.rand(len(batch), N_AUXILIARY + graphs.n_nodes * N_FEATURES + LATENT, generator=rng)
-                given = self._given(graphs.adjacency[batch], classes[batch], noise)
+                given = self._given(a, classes[batch], noise, between)
                 terms = losses(self.network_, given, noise[:, -LATENT:])
                 loss = terms.divergence + terms.features + terms.edges
                 optimiser.zero_grad()
@@ -114,13 +117,13 @@ class ReleasedCLEAR(Explainer):
                 oracle.predict(graphs.candidates((terms.soft.detach() > 0.5).to(torch.uint8), batch))
             self.history_.append({"epoch": epoch, "loss": float(loss.detach()), "edges": float(terms.edges.detach())})
 
-    def _given(self, adjacency: Tensor, classes: Tensor, noise: Tensor) -> Given:
+    def _given(self, adjacency: Tensor, classes: Tensor, noise: Tensor, between: Tensor | None = None) -> Given:
         """What the auto-encoder reads: features and u are noise; the class is the one that the graph has."""
         batch, n, _ = adjacency.shape
         u = noise[:, :1].mul(N_AUXILIARY).long()[:, 0]
         features = noise[:, N_AUXILIARY : N_AUXILIARY + n * N_FEATURES].reshape(batch, n, N_FEATURES)
         condition = one_hot(classes, self.n_classes_).float()
-        return Given(adjacency.float(), features, one_hot(u, N_AUXILIARY).float(), classes, condition)
+        return Given(adjacency.float(), features, one_hot(u, N_AUXILIARY).float(), classes, condition, between)
 
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import networkx as nx
@@ -18,6 +17,8 @@ from rsgg.oracles.oracle import Oracle
 
 MAX_DENSITY_OF_LISTS = 0.25  # messages are kept as a list while fewer node pairs than this share are non-zero
 CONVERGENCE_TOLERANCE = 1e-7  # peeling ends when no message changes by more
+ROUNDS_PER_LOOK = 4  # rounds between two looks whether that is so
+SMALLEST_FACTOR, SMALLEST_PRODUCT = 1e-150, 1e-280  # what may be divided by, and into, in double precision
 SMALLEST_GAP = 1e-12  # how far messages stay from 1 (and weights from 0) where logarithms are summed
 BITS_PER_WORD = 64  # the neighbours of a node are the bits of one machine word where graphs are this small
 
@@ -54,18 +55,7 @@ class TreeCyclesOracle(Oracle):
         """
         n = adjacency.shape[1]
         soft = (adjacency + adjacency.transpose(1, 2)) / 2 * (1 - torch.eye(n, dtype=adjacency.dtype).to(adjacency))
-        b, u, v = soft.detach().nonzero(as_tuple=True)
-        sparse = len(b) < MAX_DENSITY_OF_LISTS * soft.numel()
-        messages = _SparseMessages(soft, b, u, v) if sparse else _DenseMessages(soft)
-        message = weight = messages.weight
-        for _ in range(n):
-            updated = weight * (1 - _product_without_one(1 - message, messages))
-            change = (updated.detach() - message.detach()).abs()
-            message = updated
-            if not len(b) or change.max() <= CONVERGENCE_TOLERANCE:
-                break
-        log, zero = _log_and_zeros(1 - message)
-        tree = messages.per_graph(log).exp() * (messages.per_graph(zero) == 0)  # exact when it is tiny, too
+        tree: Tensor = _SoftPeelingOfMatrices.apply(soft)
         return torch.stack((tree, 1 - tree), 1)
 
     def relaxed_edges(self, graphs: EdgeBatch, weight: Tensor) -> Tensor:
@@ -119,42 +109,134 @@ class TreeCyclesOracle(Oracle):
 # -- The relaxation: messages along edges ----------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
 class _DenseMessages:
-    """Messages m(u→v) as matrices [B, N, N]: for soft graphs in which every pair counts."""
+    """Numbers for all ordered pairs (u, v) as an array [N, N, B]: for soft graphs in which every pair counts.
 
-    weight: Tensor
+    Graphs come last, so that sums and products over nodes work on whole runs of numbers.
+    """
 
-    def arriving(self, x: Tensor) -> Tensor:
-        """Σ_w x(w→u) at the source u of every message u→v."""
-        return x.sum(1)[:, :, None]
+    def __init__(self, soft: np.ndarray) -> None:
+        self.weight = np.ascontiguousarray(soft.transpose(1, 2, 0))
 
-    def reverse(self, x: Tensor) -> Tensor:
-        """x(v→u) for every message u→v."""
-        return x.transpose(1, 2)
+    def over(self, end: int, ufunc: np.ufunc, x: np.ndarray) -> np.ndarray:
+        """The sum or product over all pairs with the same first (0) or second (1) node, to go with each of them."""
+        return np.asarray(ufunc.reduce(x, 1 - end, keepdims=True))
 
-    def per_graph(self, x: Tensor) -> Tensor:
-        return x.flatten(1).sum(1)
+    def over_graph(self, x: np.ndarray) -> np.ndarray:
+        return np.asarray(x.sum((0, 1)))
+
+    def spread(self, per_graph: np.ndarray) -> np.ndarray:
+        """A number per graph, to go with each of its pairs."""
+        return per_graph
+
+    def as_matrices(self, x: np.ndarray) -> np.ndarray:
+        """[B, N, N]"""
+        return np.ascontiguousarray(x.transpose(2, 0, 1))
 
 
 class _SparseMessages:
-    """Messages as a list [K] over the pairs that are not zero: for graphs whose edges alone are soft."""
+    """Numbers for the pairs that are not zero, as a list [K]: for graphs whose edges alone are soft."""
 
-    def __init__(self, soft: Tensor, b: Tensor, u: Tensor, v: Tensor) -> None:
-        batch, n, _ = soft.shape
-        self.weight, self.graph, self.shape = soft[b, u, v], b, (batch, batch * n)
-        self.source, self.target = b * n + u, b * n + v
-        back = (self.target * n + u).argsort()  # the list is sorted by (b, u, v), so this finds (b, v, u)
-        self.back = torch.empty_like(back).scatter_(0, back, torch.arange(len(back), device=back.device))
+    def __init__(self, soft: np.ndarray) -> None:
+        self.shape = soft.shape
+        n = self.shape[1]
+        self.position = np.flatnonzero(soft)  # sorted by graph, first and second node
+        first, v = np.divmod(self.position, n)
+        self.graph, u = np.divmod(first, n)
+        self.weight = soft.reshape(-1)[self.position]
+        self.back = np.searchsorted(self.position, (self.graph * n + v) * n + u)  # where (v, u) is
+        _, self.starts, self.node = np.unique(first, return_index=True, return_inverse=True)
 
-    def arriving(self, x: Tensor) -> Tensor:
-        return x.new_zeros(self.shape[1]).index_add(0, self.target, x)[self.source]
+    def over(self, end: int, ufunc: np.ufunc, x: np.ndarray) -> np.ndarray:
+        if not len(x):
+            return x
+        if end == 0:
+            return np.asarray(ufunc.reduceat(x, self.starts)[self.node])
+        return np.asarray(ufunc.reduceat(x[self.back], self.starts)[self.node[self.back]])
 
-    def reverse(self, x: Tensor) -> Tensor:
-        return x[self.back]
+    def over_graph(self, x: np.ndarray) -> np.ndarray:
+        return np.bincount(self.graph, x, self.shape[0])
 
-    def per_graph(self, x: Tensor) -> Tensor:
-        return x.new_zeros(self.shape[0]).index_add(0, self.graph, x)
+    def spread(self, per_graph: np.ndarray) -> np.ndarray:
+        return np.asarray(per_graph[self.graph])
+
+    def as_matrices(self, x: np.ndarray) -> np.ndarray:
+        matrices = np.zeros(self.shape)
+        matrices.reshape(-1)[self.position] = x
+        return matrices
+
+
+_Messages = _DenseMessages | _SparseMessages
+
+
+class _SoftPeelingOfMatrices(torch.autograd.Function):
+    """Soft leaf peeling of symmetric matrices with a zero diagonal: p(tree) of each, and its gradient by hand.
+
+    Kept are the complements q = 1 - m of the messages. A round is q(u→v) ← 1 - A_uv + A_uv S(u→v), where the silence
+    S(u→v) = Π_{w≠v} q(w→u) is the product over all w, divided by the factor of v: in double precision that loses
+    nothing that counts. S(u→v) is computed at the place of q(v→u), so a number that stands for u→v in one round stands
+    for v→u in the next: nothing has to be transposed, and products are taken over either end in turn.
+
+    Zeros are divided by as `SMALLEST_FACTOR`, and what is as small afterwards is zero again: binary matrices have exact
+    answers. No gradient passes a factor that is zero.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, soft: Tensor) -> Tensor:
+        matrices = soft.detach().cpu().double().numpy()
+        sparse = np.count_nonzero(matrices) < MAX_DENSITY_OF_LISTS * matrices.size
+        messages: _Messages = _SparseMessages(matrices) if sparse else _DenseMessages(matrices)
+        weight = messages.weight
+        quiet = earlier = floor = 1 - weight
+        rounds: list[tuple[np.ndarray, np.ndarray]] = []
+        for done in range(soft.shape[1]):
+            product = messages.over(1 - done % 2, np.multiply, quiet)
+            if (product > SMALLEST_PRODUCT).all():
+                silent = product / quiet
+            else:
+                factor = np.maximum(quiet, SMALLEST_FACTOR)
+                silent = messages.over(1 - done % 2, np.multiply, factor) / factor
+                silent *= silent > 2 * SMALLEST_FACTOR
+            if ctx.needs_input_grad[0]:
+                rounds.append((product, silent))
+            before, quiet = quiet, weight * silent
+            quiet += floor
+            # A look costs as much as a round. Messages of two rounds are compared, for they change places in one.
+            if done % ROUNDS_PER_LOOK == 1 and np.abs(quiet - earlier).max(initial=0) <= CONVERGENCE_TOLERANCE:
+                break
+            earlier = before
+        with np.errstate(divide="ignore"):
+            tree = np.exp(messages.over_graph(np.log(quiet)))  # exact when it is tiny, too
+        ctx.peeled = (messages, floor, rounds, quiet, tree)
+        return torch.from_numpy(tree).to(soft)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        messages, floor, rounds, quiet, tree = ctx.peeled
+        weight = messages.weight
+        by_quiet = _divided(messages.spread(gradients[0].cpu().double().numpy() * tree), quiet)
+        by_weight = np.zeros_like(weight)
+        for done in reversed(range(len(rounds))):
+            product, silent = rounds[done]
+            by_weight -= by_quiet
+            by_quiet = by_quiet * silent
+            by_weight += by_quiet
+            by_quiet *= weight
+            by_log = messages.over(1 - done % 2, np.add, by_quiet) - by_quiet
+            if (product > SMALLEST_PRODUCT).all():
+                by_log *= silent  # silent / product is 1 / quiet
+                by_quiet = np.multiply(by_log, 1 / product, out=by_log)
+            else:
+                by_quiet = _divided(by_log, floor + weight * rounds[done - 1][1] if done else floor)
+        by_weight -= by_quiet  # the first messages are the weights
+        return torch.from_numpy(messages.as_matrices(by_weight)).to(gradients[0])
+
+
+def _divided(x: np.ndarray, by: np.ndarray) -> np.ndarray:
+    """x / by, and zero where that is zero."""
+    quotient = x / np.maximum(by, SMALLEST_FACTOR)
+    quotient *= by > 0
+    return np.asarray(quotient)
 
 
 class _SoftPeeling(torch.autograd.Function):
@@ -203,26 +285,6 @@ class _SoftPeeling(torch.autograd.Function):
         by_weight += by_message  # the first messages are the weights
         both = torch.from_numpy(by_weight[:half] + by_weight[half:]).to(gradients[0])
         return both, None, None, None, None
-
-
-_Messages = _DenseMessages | _SparseMessages
-
-
-def _log_and_zeros(factor: Tensor) -> tuple[Tensor, Tensor]:
-    """The logarithm where a factor is not zero (0 where it is), and 1 where it is zero."""
-    zero = factor == 0
-    return torch.where(zero, torch.ones_like(factor), factor).log(), zero.to(factor.dtype)
-
-
-def _product_without_one(silent: Tensor, messages: _Messages) -> Tensor:
-    """Π_{w≠v} (1 - m(w→u)) for every message u→v, exact at binary points, differentiable elsewhere.
-
-    By logarithms, zeros being counted apart: with none left after v's own is taken out, the product is what remains.
-    """
-    log, zero = _log_and_zeros(silent)
-    others = messages.arriving(log) - messages.reverse(log)
-    zeros = messages.arriving(zero) - messages.reverse(zero)
-    return torch.where(zeros > 0.5, torch.zeros_like(others), others.exp())
 
 
 # -- Counting components and cycles ----------------------------------------------------------------------

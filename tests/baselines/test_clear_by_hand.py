@@ -16,6 +16,7 @@ from rsgg.baselines.clear import CLEAR, CVAE, Given, symmetric
 from rsgg.errors import FitError, GraphError
 from rsgg.graph import GraphBatch
 from rsgg.oracles import CountingOracle, Oracle
+from rsgg.rsgg_ce.adam import Adam
 from rsgg.seeds import seed_for, streams, uniforms
 from tests.graphs import tree, unicyclic
 
@@ -81,6 +82,93 @@ def test_the_decoder_reads_z_and_the_wanted_class() -> None:
         for v in range(4):
             assert torch.allclose(features[i, v], network.to_features(read)[i][3 * v : 3 * v + 3])
             assert torch.allclose(soft[i, v], torch.sigmoid(network.to_edges(read)[i][4 * v : 4 * v + 4]))
+
+
+def plain_losses(network: CVAE, shown: Given, noise: Tensor) -> list[Tensor]:
+    """The terms and Â by torch's own layers, which automatic differentiation can follow."""
+    mean, log_variance = network.encode(shown)
+    prior = network.prior_mean(shown.auxiliary), network.prior_log_variance(shown.auxiliary)
+    ratio, distance = (log_variance - prior[1]).exp(), (mean - prior[0]) ** 2 / prior[1].exp()
+    divergence = 0.5 * (ratio + distance - 1 - (log_variance - prior[1])).sum(1).mean()
+    features, soft = network.decode(mean + (log_variance / 2).exp() * noise, shown)
+    error = (features - shown.features).flatten(1).norm(dim=1).mean()
+    return [divergence, error, nn.functional.binary_cross_entropy(soft, shown.adjacency), soft]
+
+
+def in_double(shown: Given) -> Given:
+    return Given(
+        shown.adjacency.double(), shown.features.double(), shown.auxiliary.double(), shown.wanted,
+        shown.condition.double(),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("trained", [True, False])
+def test_the_gradient_by_hand_is_the_one_of_automatic_differentiation(trained: bool) -> None:
+    """Of each term and of Â, with batch statistics and without; what batch normalisation remembers is the same too."""
+    torch.manual_seed(0)
+    noise, towards = torch.randn(2, clear.LATENT).double(), torch.randn(2, 4, 4).double()
+    shown = in_double(given())
+    start = CVAE(4, 3, 2, 0.0).state_dict()
+    for weights in ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.3, 0.7, 2.0, 1.5)):
+        networks, values = [CVAE(4, 3, 2, 0.0).double().train(trained) for _ in range(2)], []
+        for network in networks:
+            network.load_state_dict(start)
+            if network is networks[0]:
+                *terms, soft = plain_losses(network, shown, noise)
+            else:
+                of = clear.losses(network, shown, noise)
+                terms, soft = [of.divergence, of.features, of.edges], of.soft
+            loss = weights[3] * (soft * towards).sum() + sum(w * x for w, x in zip(weights, terms, strict=False))
+            loss.backward()
+            values.append(torch.stack([*terms, loss]).detach())
+        assert torch.allclose(values[0], values[1], rtol=1e-10)
+        for (name, a), b in zip(networks[0].named_parameters(), networks[1].parameters(), strict=True):
+            by_torch = torch.zeros_like(a) if a.grad is None else a.grad
+            assert b.grad is not None and torch.allclose(by_torch, b.grad, rtol=1e-8, atol=1e-12), name
+        for (name, kept), other in zip(networks[0].named_buffers(), networks[1].buffers(), strict=True):
+            assert torch.allclose(kept, other), name
+
+
+def test_only_the_graphs_shown_are_returned_and_pass_a_gradient_on() -> None:
+    torch.manual_seed(0)
+    network, noise, towards = CVAE(4, 3, 2, 0.0), torch.randn(2, clear.LATENT), torch.randn(4, 4)
+    gradients = []
+    for shown in (None, torch.tensor([1])):
+        network.zero_grad()
+        soft = clear.losses(network.eval(), given(), noise, shown).soft
+        assert len(soft) == (2 if shown is None else 1)
+        (soft[-1] * towards).sum().backward()
+        gradients.append(torch.cat([p.grad.flatten() for p in network.parameters() if p.grad is not None]))
+    assert torch.allclose(gradients[0], gradients[1], atol=1e-7) and gradients[0].abs().sum() > 0
+
+
+def test_dropout_scales_the_gradient_of_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With masks that are known the objective is a function of the weights: its gradient is checked by differences."""
+
+    def known(shape: torch.Size, p: float) -> Tensor:
+        kept = torch.rand(shape, generator=torch.Generator().manual_seed(len(shape))) >= p
+        return kept.double() / (1 - p)
+
+    monkeypatch.setattr(clear, "mask", known)
+    torch.manual_seed(0)
+    network, noise, shown = CVAE(4, 3, 2, 0.4).double(), torch.randn(2, clear.LATENT).double(), in_double(given())
+
+    def loss() -> Tensor:
+        of = clear.losses(network, shown, noise)
+        return of.divergence + of.features + of.edges
+
+    loss().backward()
+    for name, parameter in network.named_parameters():
+        assert parameter.grad is not None
+        direction = torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1)).double()
+        with torch.no_grad():
+            sides = []
+            for step in (1e-6, -2e-6):
+                parameter.add_(direction, alpha=step)
+                sides.append(float(loss()))
+            parameter.add_(direction, alpha=1e-6)
+        slope = (sides[0] - sides[1]) / 2e-6
+        assert slope == pytest.approx(float((parameter.grad * direction).sum()), rel=1e-4, abs=1e-7), name
 
 
 def test_the_layers_are_those_of_the_original() -> None:
@@ -159,12 +247,12 @@ def test_old_gradients_are_cleared_before_each_step(monkeypatch: pytest.MonkeyPa
     """With a learning rate of (almost) nothing every step sees the same weights: its gradients do not grow."""
     norms: list[float] = []
 
-    class Spy(torch.optim.SGD):
-        def step(self, closure: None = None) -> None:  # type: ignore[override]
-            every = [p.grad.flatten() for group in self.param_groups for p in group["params"] if p.grad is not None]
+    class Spy(Adam):
+        def step(self) -> None:
+            every = [p.grad.flatten() for p in self.parameters if p.grad is not None]
             norms.append(float(torch.cat(every).norm()))
 
-    monkeypatch.setattr(torch.optim, "Adam", lambda parameters, lr, **_: Spy(parameters, lr=lr))
+    monkeypatch.setattr(clear, "Adam", Spy)
     CLEAR(epochs=30, counterfactual=0.0).fit(graphs(), ManyEdges())
     assert np.mean(norms[-5:]) < 2 * np.mean(norms[:5])
 

@@ -14,6 +14,7 @@ from rsgg.baselines import gcountergan
 from rsgg.baselines.gcountergan import ClassData, Discriminator, GCounteRGAN, Generator, Training
 from rsgg.graph import GraphBatch
 from rsgg.oracles import CountingOracle
+from rsgg.rsgg_ce.adam import Adam, RMSprop
 from tests.baselines.test_gcountergan import PairOracle, random_graphs
 
 
@@ -104,6 +105,31 @@ def test_the_discriminator_is_three_convolutions_with_noise_in_training_only() -
     assert plain.eval()(torch.zeros(2, 8, 8)).tolist() == [30, 30]
 
 
+@pytest.mark.parametrize(("n", "products"), [(2, 1 << 18), (9, 1 << 18), (9, 1), (9, 2 * (7 * 9) ** 2)])
+def test_the_convolution_to_one_channel_is_torchs(n: int, products: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its gradients, for images smaller than the kernel and in blocks of all, one and two images."""
+    monkeypatch.setattr(gcountergan, "PRODUCTS_AT_A_TIME", products)
+    torch.manual_seed(0)
+    layer, towards = nn.Conv2d(4, 1, 7, padding=3).double(), torch.randn(3, n, n).double()
+    x = torch.randn(3, 4, n, n).double().requires_grad_()
+    wanted, ours = layer(x)[:, 0], gcountergan.to_one_channel(x, layer)
+    assert torch.allclose(wanted, ours)
+    inputs = [x, *layer.parameters()]
+    for a, b in zip(*(torch.autograd.grad((y * towards).sum(), inputs) for y in (wanted, ours)), strict=True):
+        assert torch.allclose(a, b)
+
+
+@pytest.mark.parametrize(("n", "margin"), [(3, 1), (8, 1), (9, 0)])
+def test_the_convolution_of_one_channel_is_torchs(n: int, margin: int) -> None:
+    torch.manual_seed(0)
+    layer, x = nn.Conv2d(1, 4, 3, stride=2, padding=margin).double(), torch.randn(3, n, n).double().requires_grad_()
+    wanted, ours = layer(x[:, None]), gcountergan.convolved(x, layer)
+    assert torch.allclose(wanted, ours)
+    inputs = [x, *layer.parameters()]
+    for a, b in zip(*(torch.autograd.grad((y**2).sum(), inputs) for y in (wanted, ours)), strict=True):
+        assert torch.allclose(a, b)
+
+
 # -- Training ----------------------------------------------------------------------------------------------
 
 
@@ -156,8 +182,9 @@ def test_old_gradients_are_cleared_and_optimisers_are_those_of_the_original() ->
         weights.append(weights_of(step.generator, step.discriminator))
     for a, b in zip(*weights, strict=True):
         assert torch.equal(a, b)
-    assert isinstance(step.g_optimiser, torch.optim.RMSprop) and step.g_optimiser.param_groups[0]["lr"] == 4e-4
-    assert step.d_optimiser.param_groups[0]["betas"] == (0.5, 0.999) and step.d_optimiser.param_groups[0]["lr"] == 2e-4
+    assert isinstance(step.g_optimiser, RMSprop) and step.g_optimiser.lr == 4e-4
+    assert isinstance(step.d_optimiser, Adam)
+    assert step.d_optimiser.betas == (0.5, 0.999) and step.d_optimiser.lr == 2e-4
 
 
 def test_a_step_changes_its_own_network() -> None:

@@ -7,7 +7,7 @@ import copy
 import torch
 from torch import nn
 
-from rsgg.rsgg_ce.adam import Adam, as_one_vector
+from rsgg.rsgg_ce.adam import Adam, RMSprop, as_one_vector
 
 
 def network() -> nn.Module:
@@ -49,3 +49,23 @@ def test_parameters_are_parts_of_the_vector_and_begin_where_tensors_may() -> Non
     assert all(parameter.data_ptr() % 64 == vector.data_ptr() % 64 for parameter in net.parameters())
     vector.zero_()
     assert not any(parameter.any() for parameter in net.parameters())
+
+
+def test_steps_with_decay_and_other_averages_are_those_of_torch() -> None:
+    """Adam with weight decay and other β, and RMSprop."""
+    for adam in (True, False):
+        net, theirs = network(), network()
+        optimiser: Adam | RMSprop = Adam(net, 0.01, (0.5, 0.999), 0.1) if adam else RMSprop(net, 0.01)
+        reference: torch.optim.Optimizer = torch.optim.RMSprop(theirs.parameters(), lr=0.01)
+        if adam:
+            reference = torch.optim.Adam(theirs.parameters(), lr=0.01, betas=(0.5, 0.999), weight_decay=0.1)
+        torch.manual_seed(1)
+        for step in range(20):
+            x = torch.randn(8, 6) * 10.0 ** (step % 7 - 4)
+            for trained in (net, theirs):
+                trained.zero_grad()
+                trained(x).pow(2).mean().backward()
+            optimiser.step()
+            reference.step()
+        for a, b in zip(net.parameters(), theirs.parameters(), strict=True):
+            assert torch.allclose(a, b, rtol=1e-4, atol=1e-6)

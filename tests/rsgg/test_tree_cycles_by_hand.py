@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from rsgg.edges import EdgeBatch
 from rsgg.graph import GraphBatch
@@ -37,6 +38,54 @@ def test_the_relaxation_is_soft_peeling(density: float) -> None:
     for matrix, (tree_, cycle) in zip(given, p.tolist(), strict=True):
         weight = (matrix + matrix.T) / 2 * (1 - np.eye(7))
         assert cycle == pytest.approx(soft_peeling(weight), abs=1e-5) and tree_ == pytest.approx(1 - cycle)
+
+
+def plain_peeling(soft: Tensor) -> Tensor:
+    """p(tree) by torch's own operations. Products by logarithms, zeros counted apart: no gradient passes a zero."""
+    message = soft
+    for _ in range(soft.shape[1]):
+        zero = message == 1
+        log = torch.where(zero, torch.ones_like(soft), 1 - message).log()
+        others = log.sum(1)[:, :, None] - log.transpose(1, 2)
+        zeros = zero.sum(1)[:, :, None] - zero.transpose(1, 2).long()
+        message = soft * (1 - torch.where(zeros > 0, torch.zeros_like(others), others.exp()))
+    zero = message == 1
+    log = torch.where(zero, torch.ones_like(soft), 1 - message).log()
+    return log.sum((1, 2)).exp() * (zero.sum((1, 2)) == 0)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "certain edges", "binary"])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_the_gradient_of_the_relaxation_is_the_one_of_automatic_differentiation(kind: str, dtype: torch.dtype) -> None:
+    """Of soft pairs everywhere and here and there, of weights that are 1 exactly, with zeros among the factors."""
+    rng = torch.Generator().manual_seed(3)
+    soft = torch.rand(6, 9, 9, generator=rng, dtype=dtype) * (0.3 if kind == "dense" else 0.9)
+    present = torch.rand(6, 9, 9, generator=rng) < (1.0 if kind == "dense" else 0.2)
+    soft = torch.triu(soft * present, 1)
+    if kind in ("certain edges", "binary"):
+        certain = torch.rand(6, 9, 9, generator=rng) < 0.5
+        soft = torch.where((soft > 0) & (certain | torch.tensor(kind == "binary")), torch.ones_like(soft), soft)
+    results = []
+    for relaxed in (plain_peeling, lambda a: TreeCyclesOracle().relaxed(a)[:, 0]):
+        given = (soft + soft.transpose(1, 2)).requires_grad_()
+        p = relaxed(given * (1 - torch.eye(9, dtype=dtype)))
+        (p * torch.arange(1, 7)).sum().backward()
+        assert given.grad is not None
+        # Pairs of weight 0 get no gradient where messages are a list.
+        results.append((p.detach(), (given.grad + given.grad.transpose(1, 2)) * (given.detach() > 0)))
+    relative, absolute = (1e-8, 1e-10) if dtype == torch.float64 else (1e-3, 1e-5)
+    for ours, plain in zip(*results, strict=True):
+        assert torch.allclose(ours, plain, relative, absolute)
+    assert results[0][0].max() > 0 and (kind == "binary" or results[0][1].abs().max() > 0)
+
+
+def test_peeling_ends_when_nothing_changes_and_can_be_differentiated_twice_over() -> None:
+    """The gradient can be asked for again (the rounds are kept), and a tree needs no further rounds."""
+    soft = torch.full((1, 40, 40), 0.01, dtype=torch.float64).requires_grad_()
+    p = TreeCyclesOracle().relaxed(soft)[0, 0]
+    one, other = (torch.autograd.grad(p, soft, retain_graph=True)[0] for _ in range(2))
+    assert torch.equal(one, other) and one.abs().sum() > 0
+    assert not TreeCyclesOracle().relaxed(torch.zeros(0, 3, 3)).numel()
 
 
 def test_the_relaxation_along_edges_is_soft_peeling_where_every_edge_is_a_chain() -> None:
