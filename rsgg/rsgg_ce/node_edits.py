@@ -36,8 +36,8 @@ class NodeEdits:
 
 def seen_labels(graphs: GraphBatch) -> NDArray[np.bool_]:
     """Which labels the nodes of these graphs have, bool [L]."""
-    assert graphs.features is not None
     labels = labels_of(graphs).numpy()
+    assert graphs.features is not None
     return np.bincount(labels[labels >= 0], minlength=graphs.features.shape[2]) > 0
 
 

@@ -192,7 +192,7 @@ def search(
     `scores` [B, N, N] say how much a pair asks to be edited (None: nothing is learnt); pairs of equal score come in
     random order. `restarts` random orders follow, then `mixtures` sets of edits of both sides. Questions of row r are
     charged to owner `first_owner` + r. No graph that breaks a constraint is asked about. `nodes` are the edits of nodes
-    that are tried too; with `nodes_only` no pairs are.
+    that are tried too, and `mixtures` groups of them; with `nodes_only` no pairs are.
     """
     allowed = editable(graphs, constraints)
     if nodes_only:
@@ -215,7 +215,8 @@ def search(
             if rules:
                 follow = partial(_Followed, rules=rules[i])
                 own, random, further = own and follow(own), map(follow, random), map(follow, further)
-            sets = _mixtures(further if own is None else chain((own,), further), mixtures if mixable[i] else 0)
+            of_orders = further if own is None else chain((own,), further)
+            sets = _mixtures(of_orders, mixtures, mixtures if mixable[i] else 0, graphs.n_nodes)
             searching = ranked(own, random, lengths[i], found[row], certify=certify, mixtures=sets)
             searches.append(feasible(searching, rules[i].allow) if rules else searching)
         owners = [first_owner + row for row in rows]
@@ -245,14 +246,15 @@ class _Followed(Orders):
         return followed
 
 
-def _mixtures(of_orders: Iterable[Orders], most: int) -> Iterator[Codes]:
-    """Sets of edits, at most so many of each kind: groups of edits of nodes, of the first order; then removals and
-    additions together, of the first order, then of the next.
+def _mixtures(of_orders: Iterable[Orders], groups: int, corners: int, n: int) -> Iterator[Codes]:
+    """Sets of edits: at most so many groups of edits of nodes, and so many of removals and additions together.
+
+    Groups are of the first order; removals and additions of the first order, then of the next.
     """
-    orders = iter(of_orders)
-    for first in islice(orders, 1):
-        yield from islice(first.groups(), most)
-        yield from islice((edits for order in chain((first,), orders) for edits in order.corners()), most)
+    remaining = iter(of_orders)
+    for first in islice(remaining, 1):
+        yield from islice(first.groups(n), groups)
+        yield from islice((edits for order in chain((first,), remaining) for edits in order.corners()), corners)
 
 
 def _edits(found: Found) -> Codes:

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rsgg.edits import NOTHING, Codes, applied, most_nodes
+from rsgg.edits import NOTHING, Codes, applied, decoded, most_nodes
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle
 
@@ -69,6 +69,17 @@ class Orders:
         """1, 2, 4, … removals together with 1, 2, 4, … additions, the smallest sets first."""
         sizes = product(_doubling(0, len(self.removals)), _doubling(0, len(self.additions)))
         return (self.corner(*size) for size in sorted(sizes, key=sum))
+
+    def groups(self, n: int) -> Iterator[Codes]:
+        """Edits of nodes apart from others, which may undo what they do, in graphs padded to n nodes.
+
+        All edits of a kind with the same new label; then each one alone, two that follow each other, four, …
+        """
+        kind, _, label = decoded(self.nodes, n)
+        alike = np.unique(np.stack((kind, label)), axis=1).T
+        yield from (self.nodes[(kind == one) & (label == new)] for one, new in alike)
+        for size in _doubling(0, len(self.nodes)):
+            yield from (self.nodes[i : i + size] for i in range(0, len(self.nodes), size))
 
 
 @dataclass(frozen=True)
