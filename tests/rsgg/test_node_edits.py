@@ -15,7 +15,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.results.ledger import ledger_table, with_node_edits
 from rsgg.compose import BestOf, FirstOf, Minimised
 from rsgg.constraints import (
     Among,
@@ -284,7 +283,7 @@ class Wasteful(Explainer):
 
     capabilities = Capabilities(adds=True, removes=True, may_return_invalid=True)
 
-    def _explain(self, graphs, classes, oracle, k, seed):  # type: ignore[no-untyped-def]
+    def _explain(self, graphs, classes, oracle, k, seed):
         n = graphs.n_nodes
         codes = np.array([*node_codes(RELABEL, np.arange(3), 2, n), node_codes(ADD_LEAF, 0, 2, n), 0 * n + 1])
         return [one for i in range(len(graphs)) for one in candidates_of(graphs, [i] * k, [codes] * k)]
@@ -430,20 +429,13 @@ def test_a_result_in_words_and_pictures() -> None:
     assert result.edits == result.added == [(0, 2)] and result.removed == []
 
 
-def test_tables_hold_edits_of_nodes_and_ledgers_without_them_stay_as_they_were() -> None:
+def test_tables_hold_edits_of_nodes() -> None:
     results = taught().explain(TEST, ORACLE, seed=3)
     rows = evaluate(results, ORACLE, torch.zeros(20, dtype=torch.long))
     assert (rows["predicted"] != rows["predicted_cf"]).all()
     assert rows["ged"].tolist() == [sum(edit.cost for edit in one.node_edits) for one in results]
-    stored = ledger_table(rows)
-    assert "node_edits" in stored.column_names
-    read = with_node_edits(stored.to_pandas())
-    for one, pairs, nodes in zip(results, read["edits"], read["node_edits"], strict=True):
+    for one, pairs, nodes in zip(results, rows["edits"], rows["node_edits"], strict=True):
         assert made_of(one.input, np.array([*pairs, *nodes], dtype=np.int64)).node_edits == one.node_edits
-    without = rows.assign(node_edits=[[] for _ in range(20)])
-    assert "node_edits" not in ledger_table(without).column_names
-    old = with_node_edits(ledger_table(without).to_pandas())
-    assert old["node_edits"].tolist() == [[]] * 20
 
 
 def test_an_edit_that_has_no_effect_is_no_result() -> None:
