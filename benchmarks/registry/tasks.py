@@ -294,7 +294,6 @@ LEARNT = [
 TASKS += LEARNT
 
 
-
 def from_folder(folder: Path, model: str = "") -> TaskEntry:
     """The task of a folder in TU format with a PyG model ("module:name"), or with a GIN that is trained in each fold.
 
@@ -309,7 +308,9 @@ def from_folder(folder: Path, model: str = "") -> TaskEntry:
     typed.check_new("data set", name, list(tasks()))
     label = f"{path.name}, {model or 'GIN'}"
     names = tuple(f"class {c}" for c in range(n_classes))
-    entry = _learnt(name, label, "TU", {"name": path.name, "folder": str(path), "max_nodes": 120}, "TrainedGNN", {}, *names)
+    entry = _learnt(
+        name, label, "TU", {"name": path.name, "folder": str(path), "max_nodes": 120}, "TrainedGNN", {}, *names
+    )
     declared = {"dataset": data.parameters()}
     if model:
         oracle = _made_oracle(model, {})
@@ -317,6 +318,7 @@ def from_folder(folder: Path, model: str = "") -> TaskEntry:
         declared["oracle"] = oracle.parameters()
     entry = replace(entry, declared=declared)
     TASKS.append(entry)
+    LEARNT.append(entry)
     return entry
 
 
