@@ -29,6 +29,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from benchmarks.results.cell import canonical
 from benchmarks.results.ledger import history_table
 from benchmarks.running.domain import rules_of_domain
 from benchmarks.running.run_cell import Observer, Run
@@ -80,18 +81,21 @@ class Quality(Observer):
 
     def __init__(self, data_dir: Path | None = None) -> None:
         self.data_dir = data_dir
-        self._made: tuple[object, Yardstick] | None = None
+        self._task = ""
+        self._made: dict[tuple[int, int], Yardstick] = {}
 
     def __getstate__(self) -> dict[str, object]:
         """Worker processes make their own yardsticks."""
-        return {"data_dir": self.data_dir, "_made": None}
+        return {"data_dir": self.data_dir, "_task": "", "_made": {}}
 
     def yardstick(self, run: Run) -> Yardstick:
-        """That of the fold; methods of one fold are computed one after the other, so the last one is kept."""
-        fold = (run.cell.task, run.cell.seed, run.cell.fold, run.cell.folds)
-        if self._made is None or self._made[0] != fold:
-            self._made = fold, Yardstick.of(run, self.data_dir)
-        return self._made[1]
+        """That of the fold; those of a task's folds are kept until the next task, since all methods need them."""
+        task, fold = canonical([run.cell.task.definition(), run.cell.folds]), (run.cell.seed, run.cell.fold)
+        if task != self._task:
+            self._task, self._made = task, {}
+        if fold not in self._made:
+            self._made[fold] = Yardstick.of(run, self.data_dir)
+        return self._made[fold]
 
     def table(self, run: Run) -> pa.Table | None:
         first = [result for result in run.results if result.candidate == 0]
