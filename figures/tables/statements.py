@@ -203,7 +203,7 @@ def _verdict(line: dict[str, str]) -> list[Cell]:
     metric, elsewhere = METRICS[line["metric"]], line["measured_on"] != line["dataset"]
     ours, low, high = (number(line[name], metric.decimals) for name in ("mean", "pi_low", "pi_high"))
     where = tasks.label(line["measured_on"]).removeprefix(f"{tasks.label(line['dataset'])}, ")
-    name = methods.label(line["method"]) + (f" ({where})" if elsewhere else "")
+    name = methods.label(line["method"]) + (f", {where}" if elsewhere else "")
     mean = Cell(ours, "", line["verdict"], line["reason"])
     worth = (line.get("kind", ""), line.get("can_fail", ""), f"{low} – {high}", line.get("why", ""))
     return [*cells(name, metric.label, line["printed"]), mean, *cells(*worth, line["explanation"])]

@@ -242,8 +242,9 @@ def _in_short(rows: Mapping[str, list[RowView]], results: Results) -> list[Sheet
     sheets, left_out = [], 0
     columns = [*((metric.name, metric.label) for metric in IN_SHORT), (CALLS, "Calls, explain / fit")]
     for dataset, every in with_printed_data(rows).items():
-        kept = [row for row in every if _is_first(row) and _has_numbers(row)]
-        left_out += len(every) - len(kept)
+        filled = [row for row in every if _has_numbers(row)]
+        kept = [row for row in filled if _is_first(row)]
+        left_out += len(filled) - len(kept)
         one = _sheet(f"table1-{dataset}", f"Table 1 on {tasks.task(dataset).title}", kept, columns, names=1)
         sheets.append(
             replace(one, notes=in_a_line([row for row in kept if (row.method, row.variant) == MAIN], results))
@@ -311,7 +312,7 @@ def kept_with_edges_once(results: Results, dataset: str, base: methods.Row, mini
     if any(ledger.empty for ledger in ledgers):
         return 0.0, 0
     before, after = (ledger.set_index(["fold", "instance", "candidate"]) for ledger in ledgers)
-    both = before[before["predicted"] != before["predicted_cf"]].join(after, rsuffix="_min", how="inner")
+    both = before[before["predicted"] != before["predicted_cf"]].join(after.add_suffix("_min"), how="inner")
     return float((both["predicted_min"] != both["predicted_cf_min"]).mean()), len(both)
 
 

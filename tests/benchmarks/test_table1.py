@@ -17,6 +17,7 @@ import pytest
 
 from benchmarks import cli
 from benchmarks.judging.verdicts import COLUMNS, judged
+from benchmarks.publish import CONFIRMATION
 from benchmarks.registry import methods
 from benchmarks.registry.methods import Method
 from benchmarks.registry.metrics import METRICS, TABLE1
@@ -25,11 +26,12 @@ from benchmarks.registry.tasks import ASD, TREE_CYCLES
 from benchmarks.results.cell import Cell
 from benchmarks.results.files import REFERENCE
 from benchmarks.results.ledger import Store, Stored, compact_name, describe, ledger_table, write_compact
-from benchmarks.results.summary import compare, means_so_far, missing, summarise
+from benchmarks.results.summary import accounted, compare, means_so_far, missing, summarise
 from benchmarks.running.experiment import Finished
 from benchmarks.running.options import RunOptions, Table1Options
 from benchmarks.running.plan import grid
-from benchmarks.table1 import Table1, plan
+from benchmarks.table1 import Confirmation, Table1, plan
+from benchmarks.variations import studies
 from rsgg.explainer import Capabilities, Explainer, hyper
 
 DESIGN = ["dataset", "method", "variant", "metric", "paper", "mean", "ci_low", "ci_high", "verdict", "reason"]
@@ -451,4 +453,53 @@ def test_every_row_has_the_replicates_that_are_declared() -> None:
         ("asd", "empty:control"): 1,
     }
     assert {row: len(seeds[row]) for row in expected} == expected
-    assert all(found == set(range(len(found))) for found in seeds.values()), "0, 1, 2, … without a gap"
+    gaps = {row: found for row, found in seeds.items() if found != set(range(len(found)))}
+    chosen = ("cf2:faithful", "rsgg-ce:faithful", "rsgg-ce:beyond", "rsgg-ce-taught:beyond", "rsgg-ce-certified:beyond")
+    made_minimal = ("cf2-min:faithful", "rsgg-ce-min:faithful", "rsgg-ce-min:beyond")
+    assert gaps == {("tree-cycles", row): {0, 2, 3} for row in (*chosen, *made_minimal)}, "settings chosen on 1"
+    assert all(seeds["tree-cycles", row] == {0, 1, 2, 3} for row in ("clear:faithful", "meg:faithful"))
+    assert all(seeds["asd", row] == {0, 1, 2} for row in (*chosen, "clear:faithful"))
+
+
+def test_where_settings_were_chosen_is_no_part_of_a_results_address() -> None:
+    row = methods.rows()["cf2", "faithful"]
+    assert row.chosen_on and row.definition() == replace(row, chosen_on=(), told_probabilities=True).definition()
+
+
+def test_tuning_and_registry_agree_on_where_settings_were_chosen() -> None:
+    """Who was tuned on replicate 1 of Tree-Cycles says so in the registry, and the words of tuning.csv are true."""
+    table = pd.read_csv(Path(methods.__file__).with_name("tuning.csv"))
+    own = table[table["dataset"] == "tree-cycles"].set_index(["method", "variant"])["data_seen"]
+    for row, seen in own.items():
+        if "1 (in no fold" in seen:
+            assert methods.rows()[row].chosen_on == (1,), row
+            assert "in no fold and no interval" in seen
+    assert {row for row, seen in own.items() if "1 (in no fold" in seen} == {
+        ("rsgg-ce", "faithful"), ("rsgg-ce", "beyond"), ("cf2", "faithful"), ("rsgg-ce-taught", "beyond"),
+    }  # fmt: skip
+    seeds = {cell.seed for cell in Confirmation().plan(CONFIRMATION)}
+    looked_at = {0, 1, *map(int, studies()["training"].replicates)}
+    assert seeds == {13} and not seeds & looked_at
+
+
+def test_a_confirmation_has_no_findings(expected: list[Cell], ledger: pd.DataFrame, tmp_path: Path) -> None:
+    Confirmation().write(stored(tmp_path, expected, ledger), Table1Options())
+    assert {path.name for path in tmp_path.glob("*.*")} == {"manifest.json", "table1.csv", "table1.md", "training.csv"}
+
+
+def test_a_row_made_minimal_has_the_training_of_its_base_in_its_accounting() -> None:
+    """CLEAR on Tree-Cycles: nine of ten folds with training; 4824 calls per test graph."""
+    line = ledger_of(grid([TREE_CYCLES], [methods.rows()["clear", "released"]])).iloc[[0]]
+    line = line.assign(fit_calls=5000, test_size=50, calls=3)
+    both = accounted(pd.concat([line, line.assign(method="clear-min")]))
+    assert both["oracle_calls"].nunique() == 1 and both["oracle_calls"].iloc[0] == pytest.approx(2 + 0.9 * 100)
+
+
+def test_prediction_intervals_end_where_values_do() -> None:
+    assert METRICS["correctness"].bounds == (0, 1) and METRICS["fidelity"].bounds == (-1, 1)
+    cells = grid([TREE_CYCLES], METHODS[:1], seeds=(0, 1, 2))
+    rows = ledger_of(cells)
+    found = summarise(rows.assign(predicted_cf=(rows["predicted"] + (rows["instance"] % 9 > 0)) % 2))
+    line_ = found.set_index("metric")
+    for metric in ("correctness", "correctness_class_0", "correctness_class_1"):
+        assert 0 <= line_.loc[metric, "pi_low"] <= line_.loc[metric, "pi_high"] <= 1

@@ -9,7 +9,7 @@ from scipy import stats
 
 from benchmarks.registry.methods import rows
 from benchmarks.running.options import VariationOptions
-from benchmarks.variations import AS_IT_IS, Variations, cells_of, difference, judged, studies
+from benchmarks.variations import AS_IT_IS, Variations, cells_of, difference, judged, on_shared_folds, studies
 from rsgg.errors import UsageError
 from rsgg.rsgg_ce.left_out import PARTS
 
@@ -45,6 +45,17 @@ def test_differences_are_paired_over_folds() -> None:
     assert [line["ci_low"], line["ci_high"]] == pytest.approx([low, high])
     assert difference(whole, whole)["p"] == 1.0
     assert "p" not in difference(whole.iloc[:1], whole.iloc[:1])
+
+
+def test_variations_are_compared_on_the_folds_that_all_have() -> None:
+    def folds(n: int) -> pd.DataFrame:
+        index = pd.MultiIndex.from_product([[11], range(n)], names=["seed", "fold"])
+        return pd.DataFrame({"correctness": np.arange(n, dtype=float)}, index)
+
+    shared = on_shared_folds({AS_IT_IS: folds(6), "a": folds(5), "b": folds(6)})
+    assert {name: len(rows) for name, rows in shared.items()} == {AS_IT_IS: 5, "a": 5, "b": 5}
+    line = difference(shared["b"]["correctness"], shared[AS_IT_IS]["correctness"])
+    assert line["mean"] == 2.0 and line["folds"] == 5
 
 
 def test_only_sure_differences_in_correctness_and_ged_matter() -> None:

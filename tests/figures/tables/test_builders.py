@@ -12,7 +12,7 @@ from benchmarks.results.files import PAPER, REFERENCE
 from benchmarks.results.reader import Results
 from figures import tables
 from figures.tables.searches import NOT_SEARCHED
-from figures.tables.statements import headline
+from figures.tables.statements import headline, in_short, what_stands
 from tests.figures.tables.reading import HtmlReader, assert_balanced, pipe_rows
 
 ALL = Results((REFERENCE,))
@@ -57,7 +57,7 @@ def test_a_searched_method_has_its_values_and_the_others_the_papers(tmp_path: Pa
     }  # fmt: skip
     results = stored(tmp_path, "hyperparameters", [searched])
     text = tables.markdown("hyperparameters", results)
-    assert "## CF² on Tree-Cycles" in text and "| α | {0.5, 0.6, ..., 1} | 0.7 | 0.5 | 0.6 | 0.31 |  |" in text
+    assert "## CF² ∇ on Tree-Cycles" in text and "| α | {0.5, 0.6, ..., 1} | 0.7 | 0.5 | 0.6 | 0.31 |  |" in text
     assert r"$\alpha$ & \{0.5, 0.6, ..., 1\} & 0.7 & 0.5 & 0.6 & 0.31" in tables.latex("hyperparameters", results)
     printed = pd.read_csv(PAPER / "hyperparameters.csv", dtype=str)
     assert text.count(NOT_SEARCHED) == 2 * (1 + (printed["method"] != "cf2").sum()), "MEG: one line"
@@ -81,7 +81,7 @@ def test_each_printed_number_has_its_line_and_explanation() -> None:
         assert [row[headings.index(heading)] for row in rows] == list(table[column])
     counts = table["verdict"].value_counts()
     assert f"reproduced: {counts['reproduced']}" in tables.markdown("verdicts", ALL)
-    assert any(row[0] == "MEG (32 nodes)" for row in rows)
+    assert any(row[0] == "MEG, 32 nodes" for row in rows)
 
 
 HEADLINE = [  # method, metric, kind, can fail, verdict
@@ -108,8 +108,14 @@ def test_the_headline_counts_what_is_informative_first_and_the_rest_by_kind() ->
     informative, beside = headline(headline_rows())
     assert informative.startswith("Of the 10 numbers that Table 1 prints, 3 are independent of the others and could ")
     assert informative.endswith("2 of these 3 are reproduced; not so GED of CLEAR on ASD (order holds).")
+    short = in_short(headline_rows())
+    assert short[0] == (
+        "**2 of the 3 printed numbers that are independent and could fail are reproduced** (intervals of ±100.0 to "
+        "±100 %, some wide); not so GED of CLEAR on ASD."
+    )
+    assert short[1].startswith("Of the other 5: 1 of 1 whose agreement says little, 1 of 2 that follow from another, ")
     for part in (
-        "1 of 1 that are independent but could not have failed", "1 of 2 that follow from another printed number",
+        "1 of 1 that are independent but whose agreement says little", "1 of 2 that follow from another printed number",
         "1 of 1 whose accounting or law was inferred from the print", "1 of 1 that are constants of data and oracle.",
         "1 runtimes are not comparable (another machine, ", "1 numbers were not measured or not judged.",
     ):  # fmt: skip
@@ -123,6 +129,19 @@ def test_the_headline_is_what_the_table_of_verdicts_begins_with(tmp_path: Path) 
         assert sheet.caption.startswith(" ".join(headline(headline_rows())))
         assert all(len(row) == len(sheet.headings) for row in sheet.rows)
     assert "○" in tables.markdown("verdicts", results)
+
+
+def test_what_stands_is_counted_from_verdicts(tmp_path: Path) -> None:
+    lines = headline_rows().assign(method="rsgg-ce").to_dict("records")
+    text = what_stands(stored(tmp_path, "verdicts", lines[1:3] + lines[4:6] + lines[8:9]))
+    assert "Of RSGG-CE's printed row on ASD come out again GED, Sparsity; not so GED, Sparsity." in text
+
+
+def test_a_search_that_was_told_less_is_called_so() -> None:
+    """MEG was searched when it was told classes only."""
+    for name in ("hpo_summary", "hyperparameters"):
+        text = tables.markdown(name, Results((REFERENCE,)))
+        assert "MEG, told classes only" in text and "MEG ᵖ" not in text
 
 
 def test_verdicts_that_were_stored_without_kinds_are_counted_plainly(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from benchmarks.results.files import REFERENCE, ROOT
 from benchmarks.results.reader import Results
 from figures import readme
-from figures.tables.statements import headline
+from figures.tables.statements import in_short
 
 TEXT = readme.README.read_text(encoding="utf-8")
 
@@ -49,9 +50,20 @@ def test_the_first_screen_says_what_reproduced_what_it_is_worth_and_what_the_met
     verdicts = results.table("verdicts", as_text=True)
     assert verdicts is not None
     lines = readme.summary(results).split("\n")
-    assert len(lines) == 5 and lines[0] == f"- **{headline(verdicts.fillna(''))[0]}**"
-    assert "the paper prints Correctness 0.885 at GED 11.000" in lines[2] and "On ASD" in lines[3]
+    assert len(lines) == 5 and lines[0] == f"- {in_short(verdicts.fillna(''))[0]}"
+    assert "printed 0.885 / 11.000; " in lines[2] and "RSGG-CE on ASD" in lines[3]
+    assert "by score function (ours) 0.78 / 305 (16 of 20 fits collapse)" in lines[3]
+    assert all(len(line) <= 2 * 130 for line in lines), "two lines each, in the width of this file"
     assert TEXT.index(lines[0]) < 1500, "on the first screen"
+
+
+def test_what_learning_and_searching_cost_is_computed() -> None:
+    results = Results((REFERENCE,))
+    calls = pd.read_csv(REFERENCE / "table1.csv").set_index(["dataset", "method", "variant", "metric"])["mean"]
+    fit, ours = (calls["tree-cycles", "rsgg-ce", "faithful", f"{what}_calls"] for what in ("fit", "explain"))
+    search = calls["tree-cycles", "two-sided-min", "search", "explain_calls"]
+    assert f"after {math.ceil(fit / (search - ours)):,} graphs of Tree-Cycles" in readme.break_even(results)
+    assert "OBS 23% more at Correctness 1.000 on ASD" in readme.search(results)
 
 
 def test_python_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,7 +99,7 @@ def test_marks_verdicts_and_intervals_are_told_apart() -> None:
     assert title == "95 % interval 0.4 to 0.6. Differs: it is far away."
     for text in (sheet.markdown([one]), sheet.html([one]), printed([one], 80)):
         words = " ".join(text.split())
-        assert "✓ reproduced, ≈ order holds, ≠ differs, ○ not comparable (runtimes: another machine, " in words
+        assert "✓ reproduced, ≈ order holds, ≠ differs, ○ not comparable (runtimes)" in words
     assert r"$^\mathrm{r}$ reproduced" in sheet.latex([one])
     plain = Sheet("one", "One", ["Row", "Value"], [Group("", [[Cell("a"), Cell("0.5")]])])
     assert "reproduced" not in sheet.markdown([plain]), "a legend only where there are verdicts"
