@@ -49,7 +49,8 @@ def draw(results: Results) -> list[Drawn]:
     ]
     style.legend_below(drawing, handles, 3)
     figure.heading(drawing, "What learning costs in advance, and when it has paid for itself", results)
-    return [Drawn("break_even", drawing, figure.caption(CAPTIONS["break_even"], *said), missing=tuple(missing))]
+    words = CAPTIONS["break_even"].format(search=style.look(SEARCH).label)
+    return [Drawn("break_even", drawing, figure.caption(words, *said), missing=tuple(missing))]
 
 
 def questions(table: pd.DataFrame) -> pd.DataFrame:

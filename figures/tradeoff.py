@@ -42,25 +42,34 @@ def draw(results: Results) -> list[Drawn]:
     drawn: dict[str, set[Row]] = {}
     said: list[str] = []
     for axis, task in zip(axes, shown_tasks, strict=True):
-        optimum = figure.only(table, OPTIMUM, dataset=task.name, metric="ged")["mean"]
+        optimum = _mean_optimum(table, task)
         places = PLACES_ON_ASD if task.name == "asd" else PLACES
-        if len(optimum):
-            _printed_rows(axis, paper[paper["dataset"] == task.name], float(optimum.iloc[0]), places)
-        drawn[task.name] = {row for row in rows if _measured_row(axis, table, task, row, said)}
-        axis.set(xscale="log", xlabel="edits made / edits needed on what is explained (log)", ylim=(-0.03, 1.08))
+        _printed_rows(axis, paper[paper["dataset"] == task.name], optimum or 1.0, places)
+        drawn[task.name] = {
+            row for row in rows if _measured_row(axis, table, task, row, said, over_optimum=bool(optimum))
+        }
+        what = "edits made / edits needed on what is explained" if optimum else "GED on success; GED* is not known"
+        axis.set(xscale="log", xlabel=f"{what} (log)", ylim=(-0.03, 1.08))
         axis.margins(x=0.16)
         axis.xaxis.set_minor_formatter("")
     axes[0].set_ylabel("Correctness")
     style.legend_below(drawing, style.drawn_in(axes), 4)
     figure.heading(drawing, "Few edits to the left, valid counterfactuals at the top", results)
     missing = missing or figure.absent(rows, drawn)
-    return [Drawn("tradeoff", drawing, figure.caption(CAPTIONS["tradeoff"], *said), missing=tuple(missing))]
+    words = CAPTIONS["tradeoff"].format(around=" and ".join(style.look(row).label for row in HOLLOW))
+    return [Drawn("tradeoff", drawing, figure.caption(words, *said), missing=tuple(missing))]
+
+
+def _mean_optimum(table: pd.DataFrame, task: TaskEntry) -> float:
+    """Mean GED* of all graphs of a task; 0 where an oracle's optimum is not known."""
+    found = figure.only(table, OPTIMUM, dataset=task.name, metric="optimum_on_success")["mean"]
+    return float(found.iloc[0]) if len(found) else 0.0
 
 
 def _printed_rows(
     axis: Axes, paper: pd.DataFrame, optimum: float, places: dict[str, tuple[tuple[int, int], str, str]]
 ) -> None:
-    """Draw what the paper prints, at the printed GED over the mean GED* of our graphs, `optimum`."""
+    """Draw what the paper prints, at the printed GED over `optimum`."""
     values = paper.pivot(index="method", columns="metric", values="value").apply(pd.to_numeric, errors="coerce")
     for method, row in values.dropna(subset=["ged", "correctness"]).iterrows() if len(values) else ():
         at = row["ged"] / optimum, row["correctness"]
@@ -72,14 +81,16 @@ def _printed_rows(
         )  # fmt: skip
 
 
-def _measured_row(axis: Axes, table: pd.DataFrame, task: TaskEntry, row: Row, said: list[str]) -> bool:
+def _measured_row(
+    axis: Axes, table: pd.DataFrame, task: TaskEntry, row: Row, said: list[str], *, over_optimum: bool
+) -> bool:
     """Draw a row with its intervals, if it is stored; as released, on the data that its printed row comes from."""
     dataset, look = measured_on(task.name, row[0]) if row[1] == "released" else task.name, style.look(row)
     metrics = figure.only(table, row, dataset=dataset).set_index("metric")
-    if not {*NEEDED} <= set(metrics.index):
+    if not {*NEEDED[: 3 if over_optimum else 2]} <= set(metrics.index):
         return False
-    y, made, needed = (metrics.loc[name, ["mean", "ci_low", "ci_high"]].astype(float) for name in NEEDED)
-    x = made / needed["mean"]
+    y, made = (metrics.loc[name, ["mean", "ci_low", "ci_high"]].astype(float) for name in NEEDED[:2])
+    x = made / float(metrics.loc[NEEDED[2], "mean"]) if over_optimum else made
     axis.errorbar(
         x["mean"], y["mean"], fmt=look.marker, color=look.colour, label=look.label, elinewidth=1, zorder=3,
         mfc="none" if row in HOLLOW else look.colour, ms=HOLLOW.get(row, 5 if look.marker == "s" else 6),

@@ -211,6 +211,40 @@ def test_rows_and_data_sets_are_named_in_the_registry_only() -> None:
     assert again == []
 
 
+def shown_texts(module: str, path: Path) -> list[tuple[str, str]]:
+    """The texts of a module that may be shown, with where they stand: all but its docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return [
+        (f"{module}:{node.lineno}", node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare
+    ]
+
+
+def test_no_text_has_the_name_of_a_row_typed_into_it() -> None:
+    """Names of one word are left out: the paper's methods are called like words of a sentence."""
+    labels = {method.label.lower() for method in methods.METHODS if re.search("[,+]", method.label)}
+    texts = [("captions.toml", " ".join((ROOT / "figures/captions.toml").read_text("utf-8").replace("\\", "").split()))]
+    for module, path in modules().items():
+        if module.startswith(("benchmarks", "figures")) and room(module) != "benchmarks.registry":
+            texts += shown_texts(module, path)
+    found = [(place, label) for place, text in texts for label in labels if label in text.lower()]
+    assert len(texts) > 2000 and found == []
+
+
+NAMES_IN_FILES = re.compile(r"\./reproduce\.sh[^;.)\n]*|\b[\w<>-]+\.(?:csv|md|py|json|parquet)\b")
+
+
+@pytest.mark.parametrize("page", sorted(path.relative_to(REFERENCE).as_posix() for path in REFERENCE.rglob("*.md")))
+def test_pages_call_rows_by_their_public_names(page: str) -> None:
+    """What files call them (rsgg-ce, two-sided-min, cf2) stands in commands and names of files only."""
+    text = NAMES_IN_FILES.sub("", (REFERENCE / page).read_text(encoding="utf-8"))
+    names = {method.name for method in methods.METHODS if re.search(r"[-\d]", method.name)} | {"meg", "obs", "ddbs"}
+    assert [name for name in sorted(names) if re.search(rf"(?<![\w/:-]){re.escape(name)}(?![\w/:-])", text)] == []
+    assert not re.search(r"\b(?:faithful|literal)\b|two-sided order|MEG \(32", text)
+
+
 def test_labels_are_unique() -> None:
     labels = [method.label for method in methods.METHODS]
     assert len(labels) == len(set(labels))

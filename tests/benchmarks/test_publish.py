@@ -16,6 +16,7 @@ from benchmarks.results.ledger import Damaged, Store
 from benchmarks.running.experiment import Finished, run_cells
 from benchmarks.running.options import AblationOptions, RunOptions, Table1Options
 from benchmarks.table1 import Table1, plan
+from figures import figure
 
 ROWS = RunOptions(methods=["empty,optimum"], datasets=["tree-cycles"], seeds=["0"])
 
@@ -75,12 +76,19 @@ def test_every_file_is_in_the_manifest_and_what_is_no_result_stays_behind(publis
 
 
 def test_publishing_again_changes_no_file(local: Path, published: Path, tmp_path: Path) -> None:
-    again = tmp_path / "again"
-    shutil.copytree(published, again)
-    publish(local, again)
+    before = tmp_path / "before"
+    shutil.copytree(published, before)
+    publish(local, published)
     for path in published.rglob("*"):
         if path.is_file() and path.name != "manifest.json":
-            assert path.read_bytes() == (again / path.relative_to(published)).read_bytes(), path.name
+            assert path.read_bytes() == (before / path.relative_to(published)).read_bytes(), path.name
+
+
+def test_the_figures_are_drawn_from_the_published_tables(published: Path) -> None:
+    (entry,) = figure.read_entries(published / "figures")
+    assert entry["name"] == "tradeoff" and (published / "figures" / "tradeoff.png").is_file()
+    assert entry["inputs"] == {"table1.csv": artefacts.sha256_of(published / "table1.csv")}
+    assert figure.drawn_from_others(published) == []
 
 
 def test_what_the_reference_holds_stays_there(published: Path, tmp_path: Path) -> None:

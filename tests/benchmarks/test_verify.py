@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks import cli, verify
 from benchmarks.registry import methods
-from benchmarks.results.artefacts import Artefacts
+from benchmarks.results.artefacts import Artefacts, sha256_of
 from benchmarks.results.cell import Cell
 from benchmarks.results.files import REFERENCE
 from benchmarks.results.ledger import Store, compact_name, ledger_table, write_compact
@@ -166,6 +166,19 @@ def test_a_table_that_does_not_follow_from_the_ledgers_is_found(reference: Path,
     wrong, text = said(reference)
     assert wrong and f"{name} does not follow from the ledgers; publish it again." in text
     assert "differs from the manifest" not in text
+
+
+@pytest.mark.parametrize("how", ["other tables", "nothing said"])
+def test_a_figure_that_was_drawn_from_other_tables_is_found(reference: Path, how: str) -> None:
+    """Drawn before the table was changed and published without the figure; or without a word on what it shows."""
+    entries = reference / "figures" / "figures.json"
+    if how == "other tables":
+        change(entries, sha256_of(reference / "table1.csv"), "0" * 64)
+    else:
+        entries.write_text("[]")
+    listed(reference, "figures/figures.json")
+    wrong, text = said(reference)
+    assert wrong and "tradeoff was drawn from other tables than those beside it" in text
 
 
 def test_a_ledger_that_does_not_lead_to_the_tables_is_found(reference: Path, tmp_path: Path) -> None:

@@ -46,6 +46,24 @@ def test_white_box_is_what_the_class_says_with_the_options_of_every_task(method:
 
 
 @every_row
+def test_who_is_told_probabilities_is_who_asks_for_them(method: Method) -> None:
+    """MEG is rewarded by the relaxation's probabilities unless it is told classes only; no other row asks for them."""
+    built = [method.for_task(name).build() for name in tasks.tasks()]
+    asks = any(getattr(part, "reward", "") == "relaxed" for one in built for part in (one, getattr(one, "base", None)))
+    assert method.told_probabilities is asks
+    mark = "∇" if method.white_box else "ᵖ" if asks else ""
+    assert methods.access(*method.row) == mark
+
+
+@every_row
+def test_the_variant_that_readers_see_is_true(method: Method) -> None:
+    shown = methods.variant_label(*method.row)
+    assert shown not in ("faithful", "literal", "released", "beyond")
+    if method.name in ("rsgg-ce", "rsgg-ce-min"):
+        assert "as its paper defines it" not in shown
+
+
+@every_row
 def test_every_declared_option_exists_and_differs_from_its_default(method: Method) -> None:
     """A default that is said aloud would give the same result another address."""
     defaults = method.defaults()
