@@ -200,10 +200,10 @@ BALANCED = 0.55  # the largest share of a class in a "balanced distribution"
 # -- Real data (table2) ------------------------------------------------------------------------------------
 
 MOST_EDITS = 20
-"""Where the curve of validity over GED ends, whose area is compared: more edits than that explain nothing to a reader."""
+"""Where the curve of validity over GED ends, whose area is compared: more edits than that explain nothing."""
 
 VALID, LOST_PLAUSIBILITY = 0.9, 0.1
 """A row *finds explanations* on a task if its validity is at least `VALID` and the mean plausibility of its
 counterfactuals is at most `LOST_PLAUSIBILITY` below that of the unedited inputs, taken as graphs of the claimed class.
-Where it is further below, edits have led away from the data: valid results are then called *adversarial examples*. Where
-validity is lower, it *finds little*. Stated before any row of that table was computed."""
+Where it is further below, edits have led away from the data: valid results are then called *adversarial examples*.
+Where validity is lower, it *finds little*. Stated before any row of that table was computed."""

@@ -127,7 +127,7 @@ def measured(results: Sequence[Counterfactual], run: Run, yardstick: Yardstick) 
             n, instance = results[row].input.n_nodes, int(run.fold.test[results[row].instance])
             edits = [u * n + v for u, v in results[row].edits]
             of_graph = motif[instance, :n, :n].numpy()
-            lines.loc[row, list(MOTIFS)] = motif_recovery(edits, results[row].input.adjacency, of_graph)
+            lines.loc[row, list(MOTIFS)] = list(motif_recovery(edits, results[row].input.adjacency, of_graph))
     return lines
 
 
