@@ -385,19 +385,21 @@ def _changed(graph: Graph, codes: Codes) -> tuple[Changed, dict[int, int | None]
     labels = np.concatenate((plain_labels(graph), label[leaves]))
     labels[node[kind == RELABEL]] = label[kind == RELABEL]
     goes = set(node[kind == DROP].tolist()) - set(node[leaves].tolist())
-    dropped = _drops(adjacency, goes, graph.adjacency)
-    gone = np.array(sorted(dropped), dtype=np.int64)
+    gone = np.array(sorted(_drops(adjacency, goes)), dtype=np.int64)
+    for side in (adjacency, adjacency.T):  # an edge that was added to a dropped node has no effect
+        side[gone] &= np.pad(graph.adjacency, (0, len(leaves)))[gone]
+    dropped = _drops(adjacency, set(gone.tolist()))
     adjacency[gone] = 0
     adjacency[:, gone] = 0
     return Changed(graph, adjacency, labels, ~np.isin(np.arange(n + len(leaves)), gone)), dropped
 
 
-def _drops(adjacency: np.ndarray, goes: set[int], original: np.ndarray) -> dict[int, int | None]:
-    """The nodes that are dropped, each with the neighbour that it has at that moment and had in the original."""
+def _drops(adjacency: np.ndarray, goes: set[int]) -> dict[int, int | None]:
+    """The nodes that are dropped, each with the neighbour that it has at that moment."""
     left, dropped = adjacency.copy(), dict[int, int | None]()
     while free := [v for v in sorted(goes - dropped.keys()) if left[v].sum() <= 1]:
-        neighbours = [int(u) for u in left[free[0]].nonzero()[0] if original[free[0], u]]
-        dropped[free[0]] = neighbours[0] if neighbours else None
+        neighbours = left[free[0]].nonzero()[0]
+        dropped[free[0]] = int(neighbours[0]) if len(neighbours) else None
         left[free[0]] = left[:, free[0]] = 0
     return {} if len(dropped) == len(adjacency) else dropped
 

@@ -22,7 +22,7 @@ def belongs(method: Method, task: TaskEntry) -> bool:
     of a result is node alignment. Some tasks are there for some rows only. A control is left out, without a word, where
     it is not defined, and so is a row that is defined for no task of Table 1.
     """
-    elsewhere = method.tasks is not None and not any(tasks.task(name).in_table1 for name in method.tasks)
+    elsewhere = all(method.unsupported(entry.name) for entry in tasks.TASKS if entry.in_table1)
     if (method.variant == "control" or elsewhere) and method.unsupported(task.name):
         return False
     if task.renames:
