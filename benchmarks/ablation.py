@@ -2,7 +2,7 @@
 
     python benchmarks/ablation.py --vary cycle_size
 
-runs RSGG-CE and CF², each faithful and as released, and RSGG-CE taught and certified over the grid of
+runs RSGG-CE by score function and CF², both also as released, and RSGG-CE taught and certified over the grid of
 `benchmarks.registry.ablations` in ten folds, and beside them the rows that ask whether the generator matters: the same
 samplers with an untrained generator and with none. Into `ablation_<vary>.csv` go means over folds with standard errors
 and 95 % bootstrap intervals, and, as rows of the method `uniform-sampler`, what a sampler without a generator is

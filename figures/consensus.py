@@ -6,7 +6,7 @@
 for a trained, an untrained and the released generator (`candidates.parquet`, `./reproduce.sh traces`); with the
 agreement of the candidates, the mean Jaccard index of two of them. `consensus_asd`: on ASD, whose nodes are the same
 brain regions in every graph, the share of valid counterfactuals that edit a pair, averaged over the methods as their
-papers define them, so that no method counts for more because it edits more graphs.
+papers define them (RSGG-CE: by score function), so that no method counts for more because it edits more graphs.
 """
 
 from __future__ import annotations

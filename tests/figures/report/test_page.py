@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from benchmarks.registry import methods
 from benchmarks.results.files import REFERENCE
 from benchmarks.results.reader import Results
 from figures import report
@@ -188,6 +189,22 @@ def test_the_page_says_what_is_there_and_what_is_not(little: Path) -> None:
     ]
     assert f"printed 0.885 / 11.000; released {numbers[0]}; " in text
     assert f"by score function (ours) {numbers[1]}." in text
+
+
+def test_the_explorer_has_a_group_for_every_variant_and_calls_none_what_it_is_not() -> None:
+    source = (page.PARTS / "explorer.js").read_text(encoding="utf-8")
+    groups = {
+        title: re.findall(r'"(\w+)"', names) for title, names in re.findall(r'\["([^"]+)", \[([^\]]+)\]\]', source)
+    }
+    assert {name for names in groups.values() for name in names} == {*methods.VARIANTS} - {methods.OWN}
+    assert groups["As each paper defines it, RSGG-CE by score function"] == ["faithful"]
+
+
+def test_variants_are_shown_in_words(little: Path) -> None:
+    built = report.build(Results((little,)))
+    shown = set(re.findall(r'<td class="variant">([^<]+)</td>', built))
+    assert {"printed", "as released", "to the letter", "by score function"} <= shown and "faithful" not in shown
+    assert "as its paper defines it / by score function</button>" in built
 
 
 def test_the_page_loads_nothing_and_trusts_no_text(little: Path) -> None:
