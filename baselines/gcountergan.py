@@ -32,7 +32,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
-from torch.nn.functional import leaky_relu, pad, softplus
+from torch.nn.functional import leaky_relu_, pad, softplus
 
 from rsgg.baselines.controls import checked, only_candidate
 from rsgg.baselines.dropout import dropout
@@ -186,11 +186,11 @@ class Generator(nn.Module):
         missing = 4 * self.quarter - self.n_nodes
         x = pad(adjacency, (0, missing, 0, missing))
         p = self.dropout.p if self.training else 0.0
-        x = dropout(leaky_relu(convolved(x, self.down1), LEAKY_RELU_SLOPE), p)
-        x = dropout(leaky_relu(self.down2(x), LEAKY_RELU_SLOPE), p)
-        x = leaky_relu(self.dense(x.flatten(1)), LEAKY_RELU_SLOPE)
-        x = x.reshape(-1, 2 * self.channels, self.quarter, self.quarter)
-        x = leaky_relu(self.up2(leaky_relu(self.up1(x), LEAKY_RELU_SLOPE)), LEAKY_RELU_SLOPE)
+        x = dropout(leaky_relu_(convolved(x, self.down1), LEAKY_RELU_SLOPE), p)
+        x = dropout(leaky_relu_(self.down2(x), LEAKY_RELU_SLOPE), p)
+        x = leaky_relu_(self.dense(x.flatten(1)), LEAKY_RELU_SLOPE)
+        x = x.reshape(-1, 2 * self.channels, self.quarter, self.quarter).contiguous(memory_format=torch.channels_last)
+        x = leaky_relu_(self.up2(leaky_relu_(self.up1(x), LEAKY_RELU_SLOPE)), LEAKY_RELU_SLOPE)
         return torch.tanh(to_one_channel(x, self.head))[:, : self.n_nodes, : self.n_nodes]
 
 
@@ -223,9 +223,9 @@ class Discriminator(nn.Module):
             # In the order of memory: drawing into a permuted tensor takes eight times as long.
             noise = torch.randn(batch, height, width, channels).permute(0, 3, 1, 2)
             x = torch.add(x, noise, alpha=0.2)
-        x = dropout(leaky_relu(x, LEAKY_RELU_SLOPE), p)
+        x = dropout(leaky_relu_(x, LEAKY_RELU_SLOPE), p)
         for convolution in others:
-            x = dropout(leaky_relu(convolution(x), LEAKY_RELU_SLOPE), p)
+            x = dropout(leaky_relu_(convolution(x), LEAKY_RELU_SLOPE), p)
         logit: Tensor = self.linear(x.flatten(1))[:, 0]
         return logit
 

@@ -33,22 +33,30 @@ class ASDOracle(Oracle):
         self.weight = weight
 
     def score(self, adjacency: Tensor) -> Tensor:
-        """x, linear in the (soft) adjacency matrix, float64 [B]."""
+        """x, linear in the adjacency matrix, float64 [B]."""
+        self._require_regions(adjacency)
+        u, v = self.weight.to(adjacency.device).nonzero(as_tuple=True)
+        return self._linear(adjacency[:, u, v])
+
+    def _require_regions(self, adjacency: Tensor) -> None:
         if adjacency.shape[1:] != self.weight.shape:
             raise OracleError(
                 f"The oracle {self.name!r} knows {len(self.weight)} brain regions; it was given graphs of "
                 f"{adjacency.shape[1]} nodes."
             )
-        used = self.weight.to(adjacency.device).nonzero(as_tuple=True)
-        values = adjacency[:, used[0], used[1]].to(torch.float64)
-        return self.intercept + values @ self.weight.to(adjacency.device)[used]
+
+    def _linear(self, values: Tensor) -> Tensor:
+        """x from the entries of the matrix that have a weight."""
+        return self.intercept + values.to(torch.float64) @ self.weight[self.weight != 0].to(values.device)
 
     def predict(self, graphs: GraphBatch) -> Tensor:
         return (self.score(graphs.adjacency) > 0).long()
 
     def relaxed(self, adjacency: Tensor, features: Tensor | None = None) -> Tensor:
         """sigmoid(x) of the symmetrised soft adjacency: above 1/2 exactly where the rule says 1."""
-        positive = torch.sigmoid(self.score((adjacency + adjacency.transpose(1, 2)) / 2))
+        self._require_regions(adjacency)
+        u, v = self.weight.to(adjacency.device).nonzero(as_tuple=True)  # few: they are looked up before they are added
+        positive = torch.sigmoid(self._linear((adjacency[:, u, v] + adjacency[:, v, u]) / 2))
         return torch.stack((1 - positive, positive), 1)
 
     def why_not_differentiable(self) -> str:

@@ -18,7 +18,6 @@ from rsgg.oracles.oracle import Oracle
 MAX_DENSITY_OF_LISTS = 0.25  # messages are kept as a list while fewer node pairs than this share are non-zero
 CONVERGENCE_TOLERANCE = 1e-7  # peeling ends when no message changes by more
 ROUNDS_PER_LOOK = 4  # rounds between two looks whether that is so
-SMALLEST_FACTOR, SMALLEST_PRODUCT = 1e-150, 1e-280  # what may be divided by, and into, in double precision
 SMALLEST_GAP = 1e-12  # how far messages stay from 1 (and weights from 0) where logarithms are summed
 BITS_PER_WORD = 64  # the neighbours of a node are the bits of one machine word where graphs are this small
 
@@ -161,7 +160,7 @@ class _SparseMessages:
         return np.asarray(per_graph[self.graph])
 
     def as_matrices(self, x: np.ndarray) -> np.ndarray:
-        matrices = np.zeros(self.shape)
+        matrices = np.zeros(self.shape, x.dtype)
         matrices.reshape(-1)[self.position] = x
         return matrices
 
@@ -173,30 +172,32 @@ class _SoftPeelingOfMatrices(torch.autograd.Function):
     """Soft leaf peeling of symmetric matrices with a zero diagonal: p(tree) of each, and its gradient by hand.
 
     Kept are the complements q = 1 - m of the messages. A round is q(u→v) ← 1 - A_uv + A_uv S(u→v), where the silence
-    S(u→v) = Π_{w≠v} q(w→u) is the product over all w, divided by the factor of v: in double precision that loses
-    nothing that counts. S(u→v) is computed at the place of q(v→u), so a number that stands for u→v in one round stands
-    for v→u in the next: nothing has to be transposed, and products are taken over either end in turn.
+    S(u→v) = Π_{w≠v} q(w→u) is the product over all w, divided by the factor of v: small complements are as precise as
+    large ones, so that loses nothing that counts. S(u→v) is computed at the place of q(v→u), so a number that stands
+    for u→v in one round stands for v→u in the next: nothing has to be transposed, and products are taken over either
+    end in turn.
 
-    Zeros are divided by as `SMALLEST_FACTOR`, and what is as small afterwards is zero again: binary matrices have exact
-    answers. No gradient passes a factor that is zero.
+    Zeros are divided by as the `_smallest` numbers, and what is as small afterwards is zero again: binary matrices have
+    exact answers. No gradient passes a factor that is zero.
     """
 
     @staticmethod
     def forward(ctx: Any, soft: Tensor) -> Tensor:
-        matrices = soft.detach().cpu().double().numpy()
+        precise = torch.float32 if soft.dtype == torch.float32 else torch.float64
+        matrices = soft.detach().cpu().to(precise).numpy()
         sparse = np.count_nonzero(matrices) < MAX_DENSITY_OF_LISTS * matrices.size
         messages: _Messages = _SparseMessages(matrices) if sparse else _DenseMessages(matrices)
-        weight = messages.weight
+        weight, smallest = messages.weight, _smallest(matrices)
         quiet = earlier = floor = 1 - weight
         rounds: list[tuple[np.ndarray, np.ndarray]] = []
         for done in range(soft.shape[1]):
             product = messages.over(1 - done % 2, np.multiply, quiet)
-            if (product > SMALLEST_PRODUCT).all():
+            if (product > smallest).all():
                 silent = product / quiet
             else:
-                factor = np.maximum(quiet, SMALLEST_FACTOR)
+                factor = np.maximum(quiet, smallest)
                 silent = messages.over(1 - done % 2, np.multiply, factor) / factor
-                silent *= silent > 2 * SMALLEST_FACTOR
+                silent *= silent > 2 * smallest
             if ctx.needs_input_grad[0]:
                 rounds.append((product, silent))
             before, quiet = quiet, weight * silent
@@ -206,7 +207,7 @@ class _SoftPeelingOfMatrices(torch.autograd.Function):
                 break
             earlier = before
         with np.errstate(divide="ignore"):
-            tree = np.exp(messages.over_graph(np.log(quiet)))  # exact when it is tiny, too
+            tree = np.exp(messages.over_graph(np.log(quiet, dtype=np.float64)))  # exact when it is tiny, too
         ctx.peeled = (messages, floor, rounds, quiet, tree)
         return torch.from_numpy(tree).to(soft)
 
@@ -214,7 +215,8 @@ class _SoftPeelingOfMatrices(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> Tensor:
         messages, floor, rounds, quiet, tree = ctx.peeled
         weight = messages.weight
-        by_quiet = _divided(messages.spread(gradients[0].cpu().double().numpy() * tree), quiet)
+        by_tree = gradients[0].cpu().double().numpy() * tree
+        by_quiet = _divided(messages.spread(by_tree.astype(weight.dtype)), quiet)
         by_weight = np.zeros_like(weight)
         for done in reversed(range(len(rounds))):
             product, silent = rounds[done]
@@ -223,7 +225,7 @@ class _SoftPeelingOfMatrices(torch.autograd.Function):
             by_weight += by_quiet
             by_quiet *= weight
             by_log = messages.over(1 - done % 2, np.add, by_quiet) - by_quiet
-            if (product > SMALLEST_PRODUCT).all():
+            if (product > _smallest(weight)).all():
                 by_log *= silent  # silent / product is 1 / quiet
                 by_quiet = np.multiply(by_log, 1 / product, out=by_log)
             else:
@@ -232,9 +234,14 @@ class _SoftPeelingOfMatrices(torch.autograd.Function):
         return torch.from_numpy(messages.as_matrices(by_weight)).to(gradients[0])
 
 
+def _smallest(x: np.ndarray) -> float:
+    """What numbers of this precision may be divided by, twice over."""
+    return float(np.finfo(x.dtype).tiny) ** 0.5
+
+
 def _divided(x: np.ndarray, by: np.ndarray) -> np.ndarray:
     """x / by, and zero where that is zero."""
-    quotient = x / np.maximum(by, SMALLEST_FACTOR)
+    quotient = x / np.maximum(by, _smallest(by))
     quotient *= by > 0
     return np.asarray(quotient)
 

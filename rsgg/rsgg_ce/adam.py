@@ -33,8 +33,9 @@ def _starts(parameters: list[nn.Parameter]) -> list[int]:
 
 
 def _parts(vector: Tensor, parameters: list[nn.Parameter]) -> list[Tensor]:
+    """Views of the parameters' shapes, in the order that they have in memory: convolutions may want channels last."""
     starts = _starts(parameters)[:-1]
-    return [vector[a : a + p.numel()].view_as(p) for a, p in zip(starts, parameters, strict=True)]
+    return [vector.as_strided(p.shape, p.stride(), a) for a, p in zip(starts, parameters, strict=True)]
 
 
 class _Optimiser:

@@ -69,3 +69,13 @@ def test_steps_with_decay_and_other_averages_are_those_of_torch() -> None:
             reference.step()
         for a, b in zip(net.parameters(), theirs.parameters(), strict=True):
             assert torch.allclose(a, b, rtol=1e-4, atol=1e-6)
+
+
+def test_channels_that_come_last_in_memory_do_so_in_the_vector() -> None:
+    net = nn.Conv2d(3, 4, 2).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    before, strides = net.weight.clone(), net.weight.stride()
+    adam = Adam(net, 0.01)
+    assert net.weight.stride() == adam.gradients[0].stride() == strides and torch.equal(net.weight, before)
+    net(torch.ones(1, 3, 2, 2)).sum().backward()
+    adam.step()
+    assert torch.allclose(net.weight, before - 0.01)
