@@ -326,14 +326,16 @@ METHODS: list[Method] = [
         chosen_on=TRIED_ON, revision=2, seconds_per_fold=4,
     ),
     Method("cf2", "released", "rsgg.baselines.released.cf2:ReleasedCF2", "CF², as released", GREEN, "s"),
-    Method("clear", "faithful", "rsgg.baselines.clear:CLEAR", "CLEAR", SKY, white_box=True, seconds_per_fold=30),
+    Method(
+        "clear", "faithful", "rsgg.baselines.clear:CLEAR", "CLEAR", SKY, white_box=True, revision=2, seconds_per_fold=10
+    ),
     Method(
         "clear", "released", "rsgg.baselines.released.clear:ReleasedCLEAR", "CLEAR, as released", SKY, "s",
-        seconds_per_fold=25,
+        revision=2, seconds_per_fold=15,
     ),
     Method(
         "g-countergan", "faithful", "rsgg.baselines.gcountergan:GCounteRGAN", "G-CounteRGAN", ORANGE,
-        on={"asd": GAN_ON_ASD}, white_box=True, seconds_per_fold=60,
+        on={"asd": GAN_ON_ASD}, white_box=True, revision=2, seconds_per_fold=40,
     ),
     Method(
         "g-countergan", "released", "rsgg.baselines.released.gcountergan:ReleasedGCounteRGAN",
