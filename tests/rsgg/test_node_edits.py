@@ -51,7 +51,7 @@ from rsgg.oracles import CountingOracle
 from rsgg.oracles.oracle import Oracle
 from rsgg.rsgg_ce import RankedRSGGCE, TaughtRSGGCE
 from rsgg.rsgg_ce.node_edits import cost, learnt_rates, possible, seen_labels
-from rsgg.rsgg_ce.ranked import lengths_by_class, search
+from rsgg.rsgg_ce.ranked import cheapest, lengths_by_class, search
 from rsgg.rsgg_ce.search import NODES, Found, Lengths
 from rsgg.seeds import seed_for
 from tests.rsgg.test_edits import labelled, some_edits
@@ -242,6 +242,13 @@ def test_constraints_close_kinds_of_edits() -> None:
     assert kinds() == {0, 1, 2} and kinds(KeepLabels()) == {1, 2} and kinds(KeepLabels(), OnlyRemovals()) == {2}
 
 
+def test_the_cheaper_of_pairs_and_nodes_teaches() -> None:
+    pair, leaf = Found(np.array([1])), Found(np.array([int(node_codes(ADD_LEAF, 0, 1, 4))]))
+    label, pairs, nothing = Found(np.array([int(node_codes(RELABEL, 0, 1, 4))])), Found(np.array([1, 2])), Found()
+    assert cheapest(pair, label, 4) is pair and cheapest(pairs, label, 4) is label and cheapest(pairs, leaf, 4) is pairs
+    assert cheapest(nothing, leaf, 4) is leaf and cheapest(pair, nothing, 4) is pair
+
+
 def test_lengths_count_graphs_that_needed_edits_of_nodes() -> None:
     graphs = GraphBatch.of([Graph(nx.to_numpy_array(nx.path_graph(4)), np.eye(3)[[0, 1, 2, 0]])] * 3)
     node = int(node_codes(RELABEL, 0, 1, 4))
@@ -271,6 +278,17 @@ def test_a_minimised_set_still_flips_and_is_part_of_what_it_was(seed: int, rare:
     after = minimise_edits(part, classes[valid], before, CountingOracle(oracle), torch.arange(len(valid)), seed)
     assert (oracle.predict(applied(part, torch.arange(len(valid)), after)) != classes[valid]).all()
     assert all(set(small.tolist()) <= set(large.tolist()) for small, large in zip(after, before, strict=True))
+
+
+def test_no_edit_of_a_minimised_set_can_be_left_out() -> None:
+    graphs = GraphBatch.of(
+        [Graph(nx.to_numpy_array(nx.path_graph(6)), np.eye(3)[[0] * 6])] * 20, named_by_position=True
+    )
+    codes = np.array([*node_codes(RELABEL, np.arange(3), 2, 6), 1, 2, 3, 8, 9, node_codes(ADD_LEAF, 5, 1, 6)])
+    classes, owners = torch.zeros(20, dtype=torch.long), torch.arange(20)
+    minimal = minimise_edits(graphs, classes, [codes] * 20, CountingOracle(ORACLE), owners, 0)
+    labels = set(codes[:3].tolist())
+    assert all(len(one) == 2 and set(one.tolist()) < labels for one in minimal), "two nodes of label 2 are enough"
 
 
 def _real(code: int, padded: int, n: int) -> bool:
