@@ -743,7 +743,6 @@ def _unchecked(result: Counterfactual, error: Exception) -> Counterfactual:
     return replace(result, reason=f"the oracle failed when it was asked about the result ({error})")
 
 
-
 def _width(graphs: GraphBatch) -> int:
     """Of the node features; 0 if there are none."""
     return 0 if graphs.features is None else graphs.features.shape[2]
