@@ -167,7 +167,7 @@ FINDING = {"paper": "The paper says", "artefacts": "The released code", "measure
            "fails": "Does not hold", "command": "Command"}  # fmt: skip
 CLAIM = {
     "quotation": "The paper's words", "place": "Where", "evidence": "Evidence", "released": "As released",
-    "faithful": "As written",
+    "faithful": "As written, RSGG-CE by score function",
 }  # fmt: skip
 
 

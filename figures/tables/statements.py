@@ -30,8 +30,8 @@ FINDING = {
 }  # fmt: skip
 CLAIM = {
     "claim": "Claim", "quotation": "The paper's words", "place": "On", "verdict": "Verdict", "released": "As released",
-    "q_released": "Adjusted p as released", "faithful": "As written", "q_faithful": "Adjusted p as written",
-    "evidence": "Evidence",
+    "q_released": "Adjusted p as released", "faithful": "As written, RSGG-CE by score function",
+    "q_faithful": "Adjusted p as written", "evidence": "Evidence",
 }  # fmt: skip
 
 
@@ -172,10 +172,9 @@ def what_stands(results: Results) -> str:
         cells = {kind: judged.loc[(judged["verdict"] == REPRODUCED) == kind, "metric"] for kind in (True, False)}
         again, not_so = (", ".join(METRICS[name].label for name in names) for names in cells.values())
         if len(judged):
-            lost = f"; not so {not_so}" if not_so else ""
-            said.append(
-                f"Of RSGG-CE's printed row on {tasks.label(str(dataset))} come out again {again or 'none'}{lost}."
-            )
+            where, lost = tasks.label(str(dataset)), f"; not so {not_so}" if not_so else ""
+            line = f"Of RSGG-CE's printed row on {where} come out again {again or 'none'}{lost}"
+            said.append(line.rstrip(".") + ".")  # some labels end with a full stop
     said.append(
         "It is the best of the printed rows on Correctness and GED. Guarded groups over edge scores, the frame of the "
         "method, are what the improved variants here build on."
