@@ -10,8 +10,8 @@ finds is found here too; then prefixes of both sides are combined in many sizes,
 With `node_edits` nodes are edited too, as a third guarded side (`rsgg.rsgg_ce.node_edits`): they get other labels, and
 leaves are added and dropped. What training graphs needed says how far to go on each side, and the shortest sets are
 asked about first, whatever their side. On training graphs of AIDS, with its published GCN, that finds smaller
-counterfactuals with fewer questions than edits of nodes that are tried only where edits of pairs have failed; so it does
-on those of Mutagenicity than edits of pairs alone, which never fail there.
+counterfactuals with fewer questions than edits of nodes that are tried only where edits of pairs have failed; on those
+of Mutagenicity it does so than edits of pairs alone, which never fail there.
 
 `RankedRSGGCE` ranks by the scores of `RSGGCE`, whatever its generator: trained, untrained or none. A few training
 graphs per class, `calibration`, are explained once, to see which side to try first and how far.
