@@ -326,6 +326,11 @@ class CountingOracle(WrappedOracle):
             return self._accounts.allowance[owner] - self.calls_of(owner)
         return math.inf if self.budget is None else max(self.budget - self.calls_of(owner), 0)
 
+    @property
+    def n_troubled(self) -> int:
+        """How many owners the oracle has not answered."""
+        return len(self._failures)
+
     def trouble_of(self, owner: int) -> str:
         """What kept an owner from an answer, for the reason of a failure; empty where nothing did."""
         if owner in self._failures or self._hanging:

@@ -17,6 +17,7 @@ the generators learn stays the same.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,7 @@ from rsgg.explainer import hyper
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.progress import tell
+from rsgg.rsgg_ce.adam import Adam
 from rsgg.rsgg_ce.plausible import effects, empty_discriminator, trained_discriminator
 from rsgg.rsgg_ce.ranked import RankedSearch, lengths_by_class, search
 from rsgg.rsgg_ce.search import UNKNOWN, Found
@@ -64,6 +66,7 @@ class TaughtRSGGCE(RankedSearch):
             for c in range(oracle.n_classes)
         ]
         self.history_: list[dict[str, float]] = []
+        self.unread_ = 0  # training graphs with edited versions that the oracle could not read
         self.discriminators_: dict[int, Discriminator] = {}
         self.lengths_ = [UNKNOWN] * oracle.n_classes
         rows = torch.randperm(len(graphs), generator=torch_rng(seed, "taught", "parts"))
@@ -74,6 +77,12 @@ class TaughtRSGGCE(RankedSearch):
             tell(f"{len(found)} of {len(graphs)} graphs are searched and taught")
         first = {row: one[0].edits for row, one in found.items()}
         self.summary_ = {"graphs": len(graphs), "taught": sum(edits is not None for edits in first.values())}
+        if self.unread_:
+            warnings.warn(
+                f"The oracle could not read some edited versions of {self.unread_} training graphs; they were taken as "
+                "no change of class.",
+                stacklevel=4,
+            )
         lines = taught_by_class(graphs, classes, first, oracle.n_classes)
         self._summarise(lines, "no edits that were tried change its class, so nothing was learnt")
         if self.node_edits:
@@ -129,13 +138,17 @@ class TaughtRSGGCE(RankedSearch):
         own, of = graphs.select(part), classes[part]
         scores = self.edit_scores(own, of) if learnt else None
         lengths = [self.lengths_[c] for c in of.tolist()]
-        searched = [
-            search(
-                own, of, CountingOracle(oracle), scores, lengths, seed=seed_for(seed, number) if number else seed,
-                certify=learnt, mixtures=self.mixtures, constraints=oracle.constraints,
-            )
-            for number in range(1 if learnt else self.searches)
-        ]  # fmt: skip
+        searched = []
+        for number in range(1 if learnt else self.searches):
+            counted = CountingOracle(oracle)
+            with counted.explaining(of, 1):  # a graph that the oracle cannot read is no flip, and ends nothing
+                searched.append(
+                    search(
+                        own, of, counted, scores, lengths, seed=seed_for(seed, number) if number else seed,
+                        certify=learnt, mixtures=self.mixtures, constraints=oracle.constraints,
+                    )
+                )  # fmt: skip
+            self.unread_ += counted.n_troubled
         return {row: _shortest(several) for row, *several in zip(part.tolist(), *searched, strict=True)}
 
     def _learn(
@@ -207,7 +220,7 @@ def teach(
     seed: int,
 ) -> list[float]:
     """Adam on the list-wise cross entropy; returns its values. `edits[i]` are the sets of pairs that graph i needed."""
-    optimiser = torch.optim.Adam(generator.parameters(), lr=settings.lr)
+    optimiser = Adam(generator, settings.lr)
     rng, batch = torch_rng(seed, "teach"), min(settings.batch, len(graphs))
     generator.train()
     losses = []

@@ -397,3 +397,19 @@ def test_limits_by_label_are_valences() -> None:
 def test_misuse_is_a_sentence(wrong: Any, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         wrong()
+
+
+class CannotReadSixEdges(TreeCyclesOracle):
+    """Fails on every graph of six edges, alone or in a batch."""
+
+    def predict(self, graphs: GraphBatch) -> torch.Tensor:
+        if (graphs.n_edges == 6).any():
+            raise RuntimeError("out of memory")
+        return super().predict(graphs)
+
+
+def test_graphs_that_the_oracle_cannot_read_do_not_end_a_fit() -> None:
+    graphs = [nx.path_graph(8) if i % 2 else nx.cycle_graph(7) for i in range(8)]  # seven edges each
+    with pytest.warns(UserWarning, match=r"could not read some edited versions of \d+ training graphs"):
+        explainer = TaughtRSGGCE.tiny().fit(graphs, CannotReadSixEdges())
+    assert explainer.summary_["taught"] == 8 and all(r.found for r in explainer.explain(graphs, CannotReadSixEdges()))
