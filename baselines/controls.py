@@ -4,7 +4,7 @@ A row of Table 1 means little without them: the empty graph alone explains one o
 by `rsgg.minimise` reach the optimum on both data sets of the paper. Each control is a class of a few lines:
 
     Empty, Complete, Identity                constant answers; the first two never ask whether they are right
-    OneRemoval                               one edge less, at random; on data where that is enough, nothing is explained
+    OneRemoval                               one edge less, at random: where that is enough, nothing is explained
     RemoveEgo, KeepEgo                       for node classification: without the edges around v, with these alone
     RandomEdits, TwoSided                    random edits until the class changes, one by one or in doubling steps
     RandomEditsMinimised, TwoSidedMinimised  the same, made minimal

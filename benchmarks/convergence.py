@@ -3,7 +3,7 @@
     python benchmarks/convergence.py
 
 The curves are those of Table 1's cells of RSGG-CE by score function, with λ > 0 and as released: ten folds of replicate
-0 are ten seeds. `convergence.csv` has them as means over at most `POINTS` windows of epochs, each placed at its middle, with
+0 are ten seeds. `convergence.csv` has them as means over at most `POINTS` windows of epochs, each at its middle, with
 standard error and 95 % t-interval over the seeds. `convergence_checks.csv` has a line per fit, class and check; the
 paper says that both losses decrease monotonically and stabilise in the same region, and that this avoids mode collapse:
 

@@ -366,7 +366,7 @@ def results_are_in_order(subject: Subject) -> None:
 
 
 def returned_graphs_are_valid(subject: Subject) -> None:
-    """What is returned has the input's nodes (but for `node_edits`); it is symmetric, and simple unless declared else."""
+    """What is returned has the input's nodes, but for `node_edits`; it is symmetric, and simple unless declared."""
     for r in subject.results + subject.two_each:
         a, n = r.returned.adjacency, len(origins(r.node_edits, r.input.n_nodes))
         where = f"{subject.name} on instance {r.instance}"

@@ -236,6 +236,9 @@ def cheapest(pairs: Found, nodes: Found, n: int) -> Found:
 class _Followed(Orders):
     """Another one's orders without the edits that break a rule; each is looked through when it is first needed."""
 
+    order: Orders
+    rules: Rules
+
     def __init__(self, order: Orders, rules: Rules) -> None:
         self.__dict__.update(order=order, rules=rules)
 

@@ -229,9 +229,9 @@ def test_self_loops_and_other_sizes_are_understood() -> None:
     assert feasible.allow(torch.stack((looped, batch.adjacency[0])), torch.tensor([0, 0])).tolist() == [False, True]
 
 
-@pytest.mark.parametrize("wrong", [lambda: EdgeCount("1", 2), lambda: EdgeCount(1, 2.5), lambda: Keep([(0, 1.5)])])  # type: ignore[arg-type, list-item]
+@pytest.mark.parametrize("wrong", [lambda: EdgeCount("1", 2), lambda: EdgeCount(1, 2.5), lambda: Keep([(0, 1.5)])])  # type: ignore[arg-type]
 def test_limits_and_pairs_are_whole_numbers(wrong: Callable[[], object]) -> None:
-    with pytest.raises(UsageError, match="give a range from 0 on|number nodes from 0"):
+    with pytest.raises(UsageError, match=r"give a range from 0 on|number nodes from 0"):
         wrong()
 
 

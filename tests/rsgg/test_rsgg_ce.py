@@ -6,6 +6,7 @@ import itertools
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -245,12 +246,13 @@ def test_training_edits_no_pair_that_may_not_be_edited(
     graphs = GraphBatch.of([unicyclic(8, 3, 0), tree(8, 1)])
     open_ = torch.zeros(8, 8, dtype=torch.bool)
     open_[:4, :4] = True
-    within = {"order": Within(open_)} if by_order else {"constraints": (Among(itertools.combinations(range(4), 2)),)}
+    among = Among(tuple(itertools.combinations(range(4), 2)))
+    within: dict[str, Any] = {"order": Within(open_)} if by_order else {"constraints": (among,)}
     oracle = Watches(graphs)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CollapseWarning)
         RSGGCE.tiny().fit(graphs, oracle)
         assert oracle.edited[4:].any(), "without a limit they are edited"
         oracle = Watches(graphs)
-        replace(RSGGCE.tiny(), **within).fit(graphs, oracle)  # type: ignore[arg-type]
+        replace(RSGGCE.tiny(), **within).fit(graphs, oracle)
     assert oracle.edited[:4, :4].any() and not oracle.edited[4:].any() and not oracle.edited[:, 4:].any()
