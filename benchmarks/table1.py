@@ -40,15 +40,14 @@ def replicates(task: TaskEntry, method: Method) -> list[int]:
     """The replicates of a row: each draws generated data and folds anew, for the spread between them.
 
     Where settings were chosen on generated data (`Method.chosen_on`), the row is measured on further replicates instead
-    of these. Rows as their papers define them that were not have one replicate more there, so that any two of them
-    share as many as a prediction interval needs.
+    of these. So are all rows as their papers define them: of some it was not recorded what their settings were tried
+    on, and any two of them are to share as many replicates as a prediction interval needs.
     """
     if method.base:
         return replicates(task, method.base)[:REPLICATES_OF_MINIMISED]
-    left_out = method.chosen_on if task.generated else ()
+    tried_on = methods.TRIED_ON if method.variant == "faithful" else method.chosen_on
+    left_out = tried_on if task.generated else ()
     number = _number_of_replicates(task, method)
-    if task.generated and method.variant == "faithful" and number > 1 and not left_out:
-        number += 1
     return [seed for seed in range(number + len(left_out)) if seed not in left_out][:number]
 
 

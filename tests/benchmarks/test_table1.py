@@ -454,11 +454,10 @@ def test_every_row_has_the_replicates_that_are_declared() -> None:
     }
     assert {row: len(seeds[row]) for row in expected} == expected
     gaps = {row: found for row, found in seeds.items() if found != set(range(len(found)))}
-    chosen = ("cf2:faithful", "rsgg-ce:faithful", "rsgg-ce:beyond", "rsgg-ce-taught:beyond", "rsgg-ce-certified:beyond")
-    made_minimal = ("cf2-min:faithful", "rsgg-ce-min:faithful", "rsgg-ce-min:beyond")
-    assert gaps == {("tree-cycles", row): {0, 2, 3} for row in (*chosen, *made_minimal)}, "settings chosen on 1"
-    assert all(seeds["tree-cycles", row] == {0, 1, 2, 3} for row in ("clear:faithful", "meg:faithful"))
-    assert all(seeds["asd", row] == {0, 1, 2} for row in (*chosen, "clear:faithful"))
+    faithful = [f"{name}:faithful" for name in methods.PAPER] + [f"{name}-min:faithful" for name in methods.PAPER]
+    beyond = ["rsgg-ce:beyond", "rsgg-ce-min:beyond", "rsgg-ce-taught:beyond", "rsgg-ce-certified:beyond"]
+    assert gaps == {("tree-cycles", row): {0, 2, 3} for row in (*faithful, *beyond)}, "settings were tried on 1"
+    assert all(seeds["asd", row] == {0, 1, 2} for row in (*beyond, "clear:faithful"))
 
 
 def test_where_settings_were_chosen_is_no_part_of_a_results_address() -> None:
