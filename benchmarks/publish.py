@@ -22,9 +22,17 @@ from benchmarks.results.files import shown, write_bytes
 from benchmarks.results.ledger import Store, compact
 from benchmarks.results.reader import Results
 from benchmarks.running.experiment import Experiment, Finished
-from benchmarks.running.options import AblationOptions, NodeOptions, RunOptions, Table1Options, VariationOptions
+from benchmarks.running.options import (
+    AblationOptions,
+    NodeOptions,
+    RunOptions,
+    Table1Options,
+    Table2Options,
+    VariationOptions,
+)
 from benchmarks.searching import tables as searches
 from benchmarks.table1 import Confirmation, Table1
+from benchmarks.table2 import Table2
 from benchmarks.unseen import Unseen
 from benchmarks.variations import Variations
 from figures import figure, tradeoff
@@ -38,8 +46,9 @@ RENDERED: tuple[tuple[type[Experiment], RunOptions], ...] = (  # in the order in
     (Variations, VariationOptions()),
     (Nodes, NodeOptions()),
     (Unseen, RunOptions()),
+    (Table2, Table2Options()),
 )
-WITH_CURVES = ("table1", "nodes")  # experiments of which what an observer saw is kept
+WITH_CURVES = ("table1", "nodes", "table2")  # experiments of which what an observer saw is kept
 CONFIRMATION = Table1Options(methods=["rsgg-ce:faithful"], datasets=["tree-cycles"], seeds=["13"])
 """RSGG-CE by score function on graphs that were never looked at: its training was worked out on replicates 0 and 1, and
 taken apart on 11 and 12 (`benchmarks.variations`). The folder `confirmation` of a reference."""

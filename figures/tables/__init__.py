@@ -27,6 +27,7 @@ from benchmarks.results.files import REFERENCE, existing_folder, shown, write_te
 from benchmarks.results.reader import Results
 from figures.tables import measurements, searches, sheet, statements
 from figures.tables import table1 as of_table1
+from figures.tables import table2 as of_table2
 from figures.tables.lines import as_stored
 from figures.tables.numbers import in_short
 from figures.tables.sheet import CSV, HTML, LATEX, MARKDOWN, TERMINAL, Sheet, terminal
@@ -36,6 +37,7 @@ __all__ = ["Sheet", "html", "latex", "live", "markdown", "names", "sheets", "sho
 
 BUILDERS: dict[str, Callable[..., list[Sheet]]] = {  # the other tables are shown line by line
     "table1": of_table1.table1,
+    "table2": of_table2.table2,
     "verdicts": statements.verdicts,
     "findings": statements.findings,
     "claims": statements.claims,
@@ -55,7 +57,7 @@ FILES = {"convergence": "convergence_checks"}  # what a table is made from, wher
 COMMANDS = {  # that compute a table, by how its name begins, where they are not called like it
     "verdicts": "table1", "findings": "table1", "comparisons": "table1", "training": "table1",
     "convergence_checks": "convergence", "runtime_growth": "runtime", "hyperparameters": "hpo", "hpo_": "hpo",
-    "tuning": "hpo", "speed_batching": "speed", "ablation_": "ablation",
+    "tuning": "hpo", "speed_batching": "speed", "ablation_": "ablation", "table2_": "table2",
 }  # fmt: skip
 
 

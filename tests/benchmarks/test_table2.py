@@ -1,0 +1,189 @@
+"""Real data as a table: measures against NetworkX, the rule for what is found, a folder and a model of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from benchmarks.registry import methods, tasks
+from benchmarks.registry.rules import LOST_PLAUSIBILITY, VALID
+from benchmarks.results.cell import Cell
+from benchmarks.results.reader import Results
+from benchmarks.running.options import Table2Options
+from benchmarks.running.quality import MEASURED, Yardstick, measured
+from benchmarks.running.run_cell import Run, loaded
+from benchmarks.table2 import KINDS, ROWS, Table2, kinds
+from figures import tables
+from rsgg.errors import DataError, UsageError
+from rsgg.explainer import Counterfactual
+from rsgg.plausibility import RealGraphs
+
+TASK = tasks.TREE_CYCLES.varied({"n_nodes": 10, "n_graphs": 60, "max_cycle_nodes": 4})
+
+
+# -- what is measured ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    method = methods.rows()["two-sided", "search"]
+    problem = loaded(TASK, None, None)
+    assert not isinstance(problem, DataError)
+    one = Run(Cell(TASK, method, 0, 5), method.build(), problem)
+    one.fit()
+    one.results = one.explain()
+    return one
+
+
+@pytest.fixture(scope="module")
+def lines(run: Run) -> pd.DataFrame:
+    return measured(run.results, run, Yardstick.of(run, None))
+
+
+def components(result: Counterfactual) -> tuple[int, int]:
+    before, after = (nx.from_numpy_array(graph.adjacency) for graph in (result.input, result.returned))
+    return nx.number_connected_components(before), nx.number_connected_components(after)
+
+
+def test_every_result_has_a_line_and_rules_are_what_networkx_says(run: Run, lines: pd.DataFrame) -> None:
+    assert list(lines.columns) == list(MEASURED) and len(lines) == len(run.results)
+    outside = run.problem.graphs.select(run.fold.outside)
+    most = int(outside.adjacency.sum(2).max())
+    for result, line in zip(run.results, lines.itertuples(), strict=True):
+        before, after = components(result)
+        degree = np.maximum(most, result.input.adjacency.sum(1))
+        assert line.connected == (after <= before)
+        assert line.degrees == bool((result.returned.adjacency.sum(1) <= degree).all())
+        assert line.feasible == (line.connected and line.degrees and line.edge_count)
+        assert np.isnan(line.sanitised) and np.isnan(line.motif_f1)
+    assert lines["connected"].nunique() == 2 or lines["degrees"].nunique() == 2, "some results break a rule"
+
+
+def test_plausibility_is_a_rank_among_the_held_out_graphs_of_the_claimed_class(run: Run, lines: pd.DataFrame) -> None:
+    """Computed again from scratch: real graphs outside the fold, all graphs of the fold held out."""
+    oracle, graphs = run.problem.oracle, run.problem.graphs
+    outside = run.fold.outside
+    inside = torch.tensor(sorted(set(range(len(graphs))) - set(outside.tolist())))
+    real = RealGraphs(
+        graphs.select(outside), oracle.predict(graphs.select(outside)).numpy(),
+        graphs.select(inside), oracle.predict(graphs.select(inside)).numpy(),
+    )  # fmt: skip
+    for result, line in zip(run.results, lines.itertuples(), strict=True):
+        claimed = [1 - int(oracle.predict(graphs.select(run.fold.test[[result.instance]]))[0])]
+        assert line.plausibility == pytest.approx(real.plausibility([result.returned], claimed)[0])
+        assert line.plausibility_unedited == pytest.approx(real.plausibility([result.input], claimed)[0])
+    assert lines[["mmd_degree", "mmd_clustering", "mmd_spectrum"]].nunique().tolist() == [1, 1, 1], "one value per cell"
+
+
+def test_what_does_not_change_the_class_is_not_measured(run: Run) -> None:
+    kept = [replace(result, graph=None) for result in run.results]
+    assert measured(kept, run, Yardstick.of(run, None)).isna().all().all()
+
+
+def test_a_graph_with_other_node_numbers_has_the_same_structure(run: Run) -> None:
+    """An oracle that looks at the number of a node takes a renamed graph for another class: nothing was changed."""
+    result = next(one for one in run.results if one.found)
+    turned = result.input.with_adjacency(np.roll(result.input.adjacency, 1, (0, 1)))
+
+    class FirstDegree(type(run.problem.oracle)):  # type: ignore[misc]
+        def predict(self, graphs):
+            same = (graphs.adjacency == torch.from_numpy(result.input.adjacency.copy())).flatten(1).all(1)
+            return (~same).long()
+
+    odd = replace(run.problem, oracle=FirstDegree())
+    stranger = Run(run.cell, run.explainer, run.problem)
+    stranger.problem = odd
+    line = measured([replace(result, graph=turned)], stranger, Yardstick.of(run, None)).iloc[0]
+    assert line["same_structure"] == 1
+    assert measured(run.results, run, Yardstick.of(run, None))["same_structure"].dropna().eq(0).any()
+
+
+# -- what is said ----------------------------------------------------------------------------------------------
+
+
+def line(task: str, method: str, metric: str, mean: float) -> dict[str, object]:
+    return {"task": task, "method": method, "variant": "search", "metric": metric, "mean": mean}
+
+
+@pytest.mark.parametrize(
+    ("validity", "lost", "finds"),
+    [(VALID, LOST_PLAUSIBILITY - 0.01, 0), (VALID, LOST_PLAUSIBILITY + 0.01, 1), (VALID - 0.01, 0.0, 2), (0.0, 0.0, 2)],
+)
+def test_what_a_row_finds_follows_the_rule(validity: float, lost: float, finds: int) -> None:
+    table = [line("t", "m", "correctness", validity), line("t", "m", "plausibility_unedited", 0.4)]
+    table.append(line("t", "m", "plausibility", 0.4 - lost))
+    assert kinds(pd.DataFrame(table))["finds"].tolist() == [KINDS[finds]]
+
+
+def test_the_plan_has_all_tasks_rows_and_controls() -> None:
+    cells = Table2().plan(Table2Options())
+    assert {cell.task.name for cell in cells} == {entry.name for entry in tasks.LEARNT} and len(tasks.LEARNT) >= 8
+    assert {cell.folds for cell in cells} == {5} and {cell.fold for cell in cells} == set(range(5))
+    rows = {cell.method.title for cell in cells}
+    assert {"empty:control", "one-removal:control", "identity:control", "dce:search"} <= rows
+    assert {method.title for method in methods.choose(list(ROWS))} == rows
+
+
+# -- a folder and a model of one's own ---------------------------------------------------------------------------
+
+MODEL = """
+import torch
+
+class ManyEdges(torch.nn.Module):
+    def forward(self, x, edge_index, batch):
+        n = torch.bincount(batch)
+        edges = torch.bincount(batch[edge_index[0]], minlength=len(n)) / 2
+        return torch.stack((n + 0.5 - edges, edges - n - 0.5), 1)
+
+def model():
+    return ManyEdges()
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder `Rings` in TU format, rings with and without chords, and a module with a model beside it."""
+    folder = tmp_path / "Rings"
+    folder.mkdir()
+    edges, graph_of, labels, start = [], [], [], 1
+    for i in range(40):
+        n = 6 + i % 4
+        ring = nx.cycle_graph(n)
+        if i % 2:
+            ring.add_edges_from([(0, 2), (1, 3), (0, 3)])
+        edges += [f"{start + u}, {start + v}" for a, b in ring.edges for u, v in ((a, b), (b, a))]
+        graph_of += [str(i + 1)] * n
+        labels.append(str(i % 2))
+        start += n
+    parts = {"A": edges, "graph_indicator": graph_of, "graph_labels": labels, "node_labels": ["0", "1"] * (start // 2)}
+    for part, written in parts.items():
+        written = written[: start - 1] if part == "node_labels" else written
+        (folder / f"Rings_{part}.txt").write_text("\n".join(written) + "\n")
+    (tmp_path / "ring_model.py").write_text(MODEL)
+    monkeypatch.chdir(tmp_path)
+    before = list(tasks.TASKS), list(tasks.LEARNT)
+    yield folder
+    tasks.TASKS[:], tasks.LEARNT[:] = before
+
+
+def test_a_folder_and_a_model_run_by_options_alone(own: Path, tmp_path: Path) -> None:
+    wanted = ["two-sided-min", "two-sided-min-feasible", "rsgg-ce-nodes", "empty", "one-removal"]
+    options = Table2Options(tu=own, model="ring_model:model", methods=wanted, folds=["0"], jobs=1, out=tmp_path / "out")
+    assert Table2().run(options) == 0
+    table = pd.read_csv(tmp_path / "out" / "table2.csv")
+    assert set(table["task"]) == {"rings-model"} and set(table["method"]) == set(wanted)
+    means = table.set_index(["method", "metric"])["mean"]
+    assert means["two-sided-min", "correctness"] == means["rsgg-ce-nodes", "correctness"] == 1
+    assert means["two-sided-min-feasible", "feasible"] == 1 > means["two-sided-min", "feasible"]
+    assert means["empty", "validity_class_1"] == 1 and means["empty", "validity_class_0"] == 0
+    built = tables.markdown("table2", Results((tmp_path / "out",)))
+    assert "One random removal" in built and "## Rings, ring_model:model" in built
+    with pytest.raises(UsageError, match="give the folder with --tu"):
+        Table2().plan(Table2Options(model="ring_model:model"))
