@@ -241,7 +241,7 @@ def candidates_of(graphs: GraphBatch, instance: Sequence[int], edits: Sequence[C
     return made
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Counterfactual:
     """One result: a graph the method offers for an instance, or the reason why it has none.
 
@@ -266,6 +266,12 @@ class Counterfactual:
     irreducible: bool = False
     certificate_calls: int = 0
     node_edits: tuple[NodeEdit, ...] = ()
+
+    def __repr__(self) -> str:
+        """In short: graphs are matrices, which nobody wants to read."""
+        what = f"GED {len(self.edits) + len(self.node_edits)}" if self.found else f"reason={self.reason!r}"
+        whose = f"instance={self.instance}, candidate={self.candidate}"
+        return f"Counterfactual({whose}, found={self.found}, {what}, before={self.before}, after={self.after})"
 
     @property
     def offered(self) -> bool:
@@ -367,6 +373,8 @@ class Explainer(ABC):
     fitted_on_: ClassVar[tuple[int, int] | None] = None  # classes of the oracle, width of the node features
 
     def __post_init__(self) -> None:
+        if isinstance(self.constraints, list):
+            self.constraints = tuple(self.constraints)
         self.check_values()
 
     # -- what a method writes --------------------------------------------------------------------------

@@ -258,7 +258,7 @@ class PyGOracle(Oracle):
                 f"PyGOracle was given {given}; give it a torch.nn.Module, made and trained, or a function to "
                 "CallableOracle."
             )
-        self.model, self.edge_weights = model.eval(), edge_weights
+        self.model, self.edge_weights = model, edge_weights
         self.declared = n_classes
         self._scores = Scores("The PyG model", n_classes, output)
         self._output = output

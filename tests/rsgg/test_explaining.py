@@ -336,3 +336,28 @@ def test_patience_changes_nothing_for_an_oracle_that_answers() -> None:
         broken.check(GraphBatch.of(GRAPHS))
     with pytest.raises(OracleError, match="patience is 0"):
         CountingOracle(TreeCyclesOracle(), patience=0)
+
+
+# -- small things that users meet ------------------------------------------------------------------------------
+
+
+def test_a_result_is_printed_in_short_and_constraints_may_be_a_list() -> None:
+    from rsgg.constraints import OnlyRemovals
+
+    assert TwoSided(constraints=[OnlyRemovals()]).constraints == (OnlyRemovals(),)  # type: ignore[arg-type]
+    results = TwoSided(constraints=[OnlyRemovals()]).explain(GRAPHS[:2], TreeCyclesOracle())  # type: ignore[arg-type]
+    found, failed = sorted(results, key=lambda result: not result.found)
+    assert repr(found).startswith("Counterfactual(instance=") and "found=True, GED" in repr(found)
+    assert "reason=" in repr(failed) and all(len(repr(result)) < 250 for result in results)
+
+
+def test_a_model_stays_in_the_mode_that_it_was_given_in() -> None:
+    class Model(nn.Module):
+        def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
+            assert not self.training, "it is asked in evaluation mode"
+            return torch.nn.functional.one_hot(torch.bincount(batch) % 2, 2).float()
+
+    model = Model().train()
+    oracle = PyGOracle(model)
+    oracle.predict(GraphBatch.of([Graph(np.zeros((3, 3)), np.ones((3, 1)))]))
+    assert model.training
