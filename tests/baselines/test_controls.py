@@ -11,6 +11,7 @@ from rsgg.baselines.controls import (
     Empty,
     Identity,
     KeepEgo,
+    OneRemoval,
     Optimum,
     RandomEdits,
     RandomEditsMinimised,
@@ -238,3 +239,15 @@ def test_optimum_says_where_it_is_not_known_or_does_not_exist() -> None:
     assert impossible.reason == "no counterfactual exists"
     (poor,) = Optimum().explain([tree(6)], CountingOracle(TreeCyclesOracle(), 1))
     assert poor.reason == "the oracle budget was used up"
+
+
+def test_one_removal_takes_away_one_random_edge_and_asks_nothing() -> None:
+    cyclic = [unicyclic(8, 3, seed) for seed in range(6)]
+    graphs = [*cyclic, nx.empty_graph(4)]
+    results = OneRemoval().explain(graphs, CountingOracle(TreeCyclesOracle()), k=3, seed=1)
+    *edited, first, second, third = results
+    assert all(len(r.edits) == len(r.removed) == 1 and r.calls == (r.candidate == 0) for r in edited)
+    assert all("no edge that could be removed" in r.reason for r in (first, second, third))
+    assert len({r.edits[0] for r in edited}) > len(cyclic), "candidates and graphs lose different edges"
+    again = OneRemoval().explain(graphs, TreeCyclesOracle(), k=3, seed=1)
+    assert [r.edits for r in results] == [r.edits for r in again]
