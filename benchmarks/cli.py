@@ -242,6 +242,19 @@ def report(
     print(run(results, out, beside_reference=beside_reference))
 
 
+@command("Check counterfactuals from a file and enter them into the leaderboard.", "submit edits.csv --name Mine")
+def submit(
+    file: Annotated[Path, typer.Argument(help="CSV with the columns task, instance, added, removed.")],
+    name: Annotated[str, typer.Option(help="What the row is to be called.")],
+    data_dir: DataDir = None,
+    out: Annotated[Path, typer.Option(help="Folder of the leaderboard.")] = LOCAL,
+) -> None:
+    from benchmarks.submit import run
+
+    for line in run(file, name, out, data_dir):
+        print(line)
+
+
 @command("Turn your results into a reference: compact the cells, render the tables from them.", "publish --out folder")
 def publish(
     source: Annotated[Path, typer.Option("--from", help="Folder of results.")] = LOCAL,

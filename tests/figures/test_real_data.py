@@ -45,9 +45,8 @@ def test_a_panel_per_task_has_every_row_at_its_place(drawn: dict[str, Drawn], ta
     assert [axis.get_title() for axis in axes] == [tasks.label(task) for task in TASKS]
     wide = table.pivot_table(index=["task", "method"], columns="metric", values="mean")
     for axis, task in zip(axes, TASKS, strict=True):
-        points = {
-            (float(one.get_xdata()[0]), float(one.get_ydata()[0])) for one in axis.lines if len(one.get_xdata()) == 1
-        }
+        drawn_at = [np.asarray(one.get_xydata()) for one in axis.lines]
+        points = {(float(at[0, 0]), float(at[0, 1])) for at in drawn_at if len(at) == 1}
         expected = {tuple(wide.loc[(task, name), ["correctness", "plausibility"]]) for name, _ in ROWS}
         assert points == expected, "rows + min and the identity are left out"
 
