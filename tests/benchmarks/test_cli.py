@@ -28,7 +28,7 @@ from rsgg.errors import UsageError
 from rsgg.explainer import Candidate, Capabilities, Explainer
 
 BAD = {
-    "tabel1": "No such command 'tabel1'; did you mean 'table1'?",
+    "tabel1": "No such command 'tabel1'; did you mean 'table1', 'table2'?",
     "--nope": "No such option: --nope; see ./reproduce.sh --help.",
     "table1 extra": "Got unexpected extra argument(s) (extra); see ./reproduce.sh table1 --help.",
     "table1 --jbos 2": "--jobs",

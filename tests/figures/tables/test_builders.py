@@ -275,13 +275,13 @@ def test_how_training_ended_is_shown_fit_by_fit(tmp_path: Path) -> None:
 
 def test_any_other_table_is_shown_as_it_is_with_public_names(tmp_path: Path) -> None:
     rows = [{"dataset": "asd", "method": "cf2", "variant": "released", "score": f"{i}.50"} for i in range(50)]
-    results = stored(tmp_path, "leaderboard", rows)
-    (short,) = tables.sheets("leaderboard", results)
+    results = stored(tmp_path, "my_table", rows)
+    (short,) = tables.sheets("my_table", results)
     assert [cell.text for cell in short.rows[3]] == ["ASD", "CF², as released", "3.50"]
-    assert len(short.rows) == 40 and short.notes == ["10 more rows: show leaderboard --all."]
-    assert len(tables.sheets("leaderboard", results, everything=True)[0].rows) == 50
-    (short,) = tables.sheets("leaderboard", stored(tmp_path, "leaderboard", rows[:41]))
-    assert short.notes == ["1 more row: show leaderboard --all."]
+    assert len(short.rows) == 40 and short.notes == ["10 more rows: show my_table --all."]
+    assert len(tables.sheets("my_table", results, everything=True)[0].rows) == 50
+    (short,) = tables.sheets("my_table", stored(tmp_path, "my_table", rows[:41]))
+    assert short.notes == ["1 more row: show my_table --all."]
 
 
 @pytest.mark.parametrize("name", ["hpo_summary", "hpo_meg", "training", "comparisons", "mine"])
@@ -297,11 +297,9 @@ def test_a_table_without_rows_is_its_headings_alone(
 
 
 def test_every_table_gets_its_files(tmp_path: Path) -> None:
-    stored(tmp_path, "leaderboard", [{"a": 1, "b": 2}])
+    stored(tmp_path, "my_table", [{"a": 1, "b": 2}])
     written = {path.name for path in tables.write(Results((tmp_path,)), tmp_path)}
-    pages = {
-        f"{name}.{kind}" for name in (*tables.AS_PRINTED, "table1", "leaderboard") for kind in ("html", "md", "tex")
-    }
-    assert pages <= written and {"leaderboard.csv", "datasets.csv"} <= written
+    pages = {f"{name}.{kind}" for name in (*tables.AS_PRINTED, "table1", "my_table") for kind in ("html", "md", "tex")}
+    assert pages <= written and {"my_table.csv", "datasets.csv"} <= written
     assert (tmp_path / "tables" / "table1.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    assert (tmp_path / "tables" / "leaderboard.csv").read_text(encoding="utf-8") == "A,B\n1,2\n"
+    assert (tmp_path / "tables" / "my_table.csv").read_text(encoding="utf-8") == "A,B\n1,2\n"
