@@ -12,8 +12,8 @@ have by default, or with presets that are shorter, so that the table takes hours
 Into `table2.csv` goes a line per task, row and metric: means of fold means with intervals bootstrapped over folds, for
 the metrics of Table 1 and those of `benchmarks.running.quality`. `table2_comparisons.csv` has paired tests.
 
-Rules, stated before any of it was run: the areas under validity over GED and over calls end at `MOST_EDITS` edits and
-at the task's budget. A method *finds explanations* on a task if its validity is at least `VALID` and its plausibility
+Rules (`benchmarks.registry.rules` says what had been seen when they were written): the areas under validity over GED
+and over calls end at `MOST_EDITS` edits and at the task's budget. A method *finds explanations* on a task if its validity is at least `VALID` and its plausibility
 is not below that of the unedited inputs by more than `LOST_PLAUSIBILITY`; if it is, its valid results are called
 *adversarial examples*: they change the oracle's class by leaving the data.
 """

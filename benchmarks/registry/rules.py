@@ -206,4 +206,5 @@ VALID, LOST_PLAUSIBILITY = 0.9, 0.1
 """A row *finds explanations* on a task if its validity is at least `VALID` and the mean plausibility of its
 counterfactuals is at most `LOST_PLAUSIBILITY` below that of the unedited inputs, taken as graphs of the claimed class.
 Where it is further below, edits have led away from the data: valid results are then called *adversarial examples*.
-Where validity is lower, it *finds little*. Stated before any row of that table was computed."""
+Where validity is lower, it *finds little*. Not written blindly: validity, GED and questions of twelve rows on fold 0 of
+Mutagenicity had been seen, and how plausible real and randomly edited graphs are; no plausibility of any method had."""
