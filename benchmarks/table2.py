@@ -13,9 +13,10 @@ Into `table2.csv` goes a line per task, row and metric: means of fold means with
 the metrics of Table 1 and those of `benchmarks.running.quality`. `table2_comparisons.csv` has paired tests.
 
 Rules (`benchmarks.registry.rules` says what had been seen when they were written): the areas under validity over GED
-and over calls end at `MOST_EDITS` edits and at the task's budget. A method *finds explanations* on a task if its validity is at least `VALID` and its plausibility
-is not below that of the unedited inputs by more than `LOST_PLAUSIBILITY`; if it is, its valid results are called
-*adversarial examples*: they change the oracle's class by leaving the data.
+and over calls end at `MOST_EDITS` edits and at the task's budget. A method *finds explanations* on a task if its
+validity is at least `VALID` and its plausibility is not below that of the unedited inputs by more than
+`LOST_PLAUSIBILITY`; if it is, its valid results are called *adversarial examples*: they change the oracle's class by
+leaving the data.
 """
 
 from __future__ import annotations
