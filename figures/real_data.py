@@ -96,8 +96,7 @@ def ranks(means: pd.DataFrame, results: Results) -> Figure:
     """A diagram per metric of `RANKED`, for the rows that all tasks have."""
     drawing, axes = plt.subplots(len(RANKED), 1, figsize=(style.PAGE, 5.2), squeeze=False)
     for axis, (metric, says) in zip(axes[:, 0], RANKED.items(), strict=True):
-        values = means[metric].unstack("task")
-        values = values.dropna()
+        values = means[metric].unstack("task").dropna()
         values.index = [style.look(row).label for row in values.index]
         axis.set_title(says)
         if values.shape[1] < LEAST_TASKS or len(values) < LEAST_TASKS:

@@ -38,6 +38,7 @@ from rsgg.data.molecules import TABLES, Molecules, load_rdkit
 from rsgg.encodings import block_diagonal
 from rsgg.errors import DataError, UsageError
 from rsgg.graph import Graph, GraphBatch
+from rsgg.plausibility import one_hot_nodes
 
 Bools = NDArray[np.bool_]
 Molecule = Any  # RDKit's Mol, which has no types
@@ -108,7 +109,7 @@ def rules_of(graphs: Any, molecules: Mapping[str, Molecule] | None = None) -> tu
     real = GraphBatch.of(graphs)
     degree, there = _degrees(real), real.node_mask.numpy()
     by_label: tuple[int, ...] = ()
-    if real.features is not None and real.features.shape[2] > 1 and _one_hot(real)[there].all():
+    if real.features is not None and real.features.shape[2] > 1 and one_hot_nodes(real)[there].all():
         label = real.features.numpy().argmax(2)
         limits = np.zeros(real.features.shape[2], dtype=np.int64)
         np.maximum.at(limits, label[there], degree[there])
@@ -172,13 +173,6 @@ def sanitised(returned: GraphBatch, molecules: Mapping[str, Molecule]) -> Bools:
 def _degrees(graphs: GraphBatch) -> NDArray[np.int64]:
     """Neighbours of each node, int64 [B, N]."""
     return np.diff(block_diagonal(graphs).indptr).astype(np.int64).reshape(len(graphs), graphs.n_nodes)
-
-
-def _one_hot(graphs: GraphBatch) -> Bools:
-    """Which nodes have one-hot features, bool [B, N]."""
-    assert graphs.features is not None
-    features = graphs.features.numpy()
-    return ((features == 0) | (features == 1)).all(2) & (features.sum(2) == 1)
 
 
 # -- Molecules ---------------------------------------------------------------------------------------------------------

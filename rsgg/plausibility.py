@@ -43,9 +43,14 @@ def node_labels(graphs: GraphBatch) -> NDArray[np.int64]:
     """
     if graphs.features is None:
         return np.zeros((len(graphs), graphs.n_nodes), dtype=np.int64)
+    return np.where(one_hot_nodes(graphs), graphs.features.cpu().numpy().argmax(2) + 1, 0)
+
+
+def one_hot_nodes(graphs: GraphBatch) -> NDArray[np.bool_]:
+    """Which nodes have one-hot features, bool [B, N]; the graphs have features."""
+    assert graphs.features is not None
     features = graphs.features.cpu().numpy()
-    one_hot = ((features == 0) | (features == 1)).all(2) & (features.sum(2) == 1)
-    return np.where(one_hot, features.argmax(2) + 1, 0)
+    return ((features == 0) | (features == 1)).all(2) & (features.sum(2) == 1)
 
 
 @dataclass(frozen=True, eq=False)
