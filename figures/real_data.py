@@ -85,7 +85,9 @@ def _plane(axis: Axes, means: pd.DataFrame) -> None:
         axis.axhspan(unedited - LOST_PLAUSIBILITY, 1, xmin=0, color=style.GREY, alpha=0.08, lw=0)
     for row, own in means.iterrows():
         look = style.look(row)
-        axis.plot(own["correctness"], own["plausibility"], look.marker, color=look.colour, ms=5, mec="white", mew=0.4)
+        axis.plot(
+            own["correctness"], own["plausibility"], look.marker, color=look.colour, ms=5
+        )  # marks such as x are edges only
     axis.set(xlim=(-0.04, 1.04), ylim=(0, 0.6))
 
 
