@@ -19,14 +19,15 @@ def belongs(method: Method, task: TaskEntry) -> bool:
     """Is this row part of the table of this task?
 
     Renaming the nodes at random changes nothing for a permutation invariant method, but for the others it says how much
-    of a result is node alignment. Some tasks are there for some rows only. A control is left out, without a word, where
-    it is not defined, and so is a row that is defined for no task of Table 1.
+    of a result is node alignment; `renamed_too` asks for it all the same. Some tasks are there for some rows only.
+    A control is left out, without a word, where it is not defined, and so is a row that no task of Table 1 defines.
     """
     elsewhere = all(method.unsupported(entry.name) for entry in tasks.TASKS if entry.in_table1)
     if (method.variant == "control" or elsewhere) and method.unsupported(task.name):
         return False
     if task.renames:
-        return method.variant != "control" and not method.build().capabilities.permutation_invariant
+        depends = not method.build().capabilities.permutation_invariant
+        return method.renamed_too or (depends and method.variant != "control")
     return task.rows is None or method.title in task.rows
 
 

@@ -374,6 +374,7 @@ def test_columns_of_some_methods_only_have_only_those():
     assert {("clear", "faithful"), ("g-countergan", "faithful"), ("dce", "search")} <= renamed
     assert not {method for method, _ in renamed} & {"obs", "optimum", "empty"}
     assert ("rsgg-ce", "faithful") not in renamed and ("cf2", "faithful") not in renamed
+    assert {method for method, variant in renamed if variant == "beyond"} == {"rsgg-ce-certified"}
 
 
 def test_what_the_paper_averages_over_six_folds_is_compared_with_six():
