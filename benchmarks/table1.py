@@ -52,10 +52,6 @@ def replicates(task: TaskEntry, method: Method) -> list[int]:
 
 
 def _number_of_replicates(task: TaskEntry, method: Method) -> int:
-    """A method without chance that learns nothing has one result on given data, however the folds are cut."""
-    ability = method.build().capabilities
-    if ability.deterministic and not ability.learns and not task.generated:
-        return 1
     if method.options.get("generator") in ("untrained", "uniform"):
         return REPLICATES_WITHOUT_TRAINING
     if task.renames:

@@ -64,6 +64,15 @@ def bootstrap_interval(
     return Bounds(float(low), float(high))
 
 
+def mean_interval(values: ArrayLike, *, level: float = 0.95) -> Bounds:
+    """Student's interval of a mean, from S independent values: m ± t_{1-α/2, S-1} · s / √S."""
+    x = np.asarray(values, dtype=float)
+    if len(x) < 2:
+        return NO_INTERVAL
+    half = _t_quantile(level, len(x) - 1) * x.std(ddof=1) / np.sqrt(len(x))
+    return Bounds(float(x.mean() - half), float(x.mean() + half))
+
+
 def prediction_interval(means: ArrayLike, *, level: float = 0.95) -> Bounds:
     """Where one further mean of the same kind falls, from S replicate means: m ± t_{1-α/2, S-1} · s · √(1 + 1/S)."""
     x = np.asarray(means, dtype=float)

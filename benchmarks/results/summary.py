@@ -1,8 +1,8 @@
 """From ledgers to numbers: estimates with intervals, and rows compared on the same graphs.
 
-Estimates are means of fold means of replicate 0, as the paper's are; their intervals are bootstrapped over folds. The
-prediction interval, which says where a further ten-fold mean would fall, comes from all complete replicates, or from
-fold means where they are too few.
+Estimates are means of fold means, as the paper's are, averaged over all complete replicates; their intervals come from
+the spread between replicates, or from folds where replicates are too few (`benchmarks.registry.rules`). The prediction
+interval, which says where a further ten-fold mean would fall, comes from the same means.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from rsgg.statistics import (
     bootstrap_interval,
     fold_means,
     holm,
+    mean_interval,
     paired_dominance,
     paired_wilcoxon,
     prediction_interval,
@@ -61,63 +62,68 @@ def summarise(ledger: pd.DataFrame) -> pd.DataFrame:
         return pd.DataFrame(columns=list(COLUMNS))
     lines: list[dict[str, Any]] = []
     for row, instances in accounted(ledger).groupby(ROW, sort=False):
-        first = instances[instances["seed"] == instances["seed"].min()]
-        folds, replicate_means = _means(instances)
+        instances, folds = _complete(instances)
         for metric in METRICS:
-            if first[metric].notna().any():
-                lines.append(
-                    {**dict(zip(ROW, row, strict=True)), "metric": metric}
-                    | _estimates(row, metric, first, folds[metric].dropna(), replicate_means[metric].dropna())
-                )
+            if instances[metric].notna().any():
+                named = {**dict(zip(ROW, row, strict=True)), "metric": metric}
+                lines.append(named | _estimates(row, metric, instances, folds[metric]))
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
-def _means(instances: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Fold means of replicate 0 (the first one), and the means of fold means of all complete replicates.
+def _complete(instances: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The instances of all complete replicates, and their fold means, indexed by replicate and fold.
 
     A replicate is complete if it has as many folds as any has.
     """
     folds = instances.groupby(["seed", "fold"])[list(METRICS)].mean()
-    by_seed = folds.groupby("seed")
-    n_folds = by_seed.size()
-    return folds.loc[folds.index[0][0]], by_seed.mean()[n_folds == n_folds.max()]
+    n_folds = folds.groupby("seed").size()
+    complete = n_folds.index[n_folds == n_folds.max()]
+    return instances[instances["seed"].isin(complete)], folds.loc[complete]
 
 
-def _estimates(
-    row: tuple[str, str, str], metric: str, first: pd.DataFrame, folds: pd.Series, replicates: pd.Series
-) -> dict[str, Any]:
-    mean, interval = float(folds.mean()), _interval(metric, first)
-    judged, (predicted, basis) = mean, _predicted(folds.to_numpy(), replicates.to_numpy())
+def _estimates(row: tuple[str, str, str], metric: str, instances: pd.DataFrame, folds: pd.Series) -> dict[str, Any]:
+    """The columns of one line; `folds` are the fold means of the metric (or NaN), by replicate and fold."""
+    replicates = folds.groupby("seed").mean().dropna()
+    mean, interval = float(replicates.mean()), _interval(metric, instances, replicates)
+    judged, (predicted, basis) = mean, _predicted(folds, FOLDS)
     paper = printed(row[0], row[1], metric)
-    if paper is not None and paper.folds < len(folds) and row[2] in COMPARED_VARIANTS:
-        fewer = folds.iloc[: paper.folds].to_numpy()
-        judged, basis = float(fewer.mean()), f"the first {paper.folds} fold means"
-        predicted = prediction_interval_from_folds(fewer, further_folds=paper.folds, level=LEVEL)
+    if paper is not None and paper.folds < folds.groupby("seed").size().max() and row[2] in COMPARED_VARIANTS:
+        fewer = folds.groupby("seed").head(paper.folds)
+        judged, (predicted, basis) = float(fewer.groupby("seed").mean().mean()), _predicted(fewer, paper.folds)
     predicted = Bounds(*np.clip(predicted, *METRICS[metric].bounds))
     return {
         "mean": mean, "ci_low": interval.low, "ci_high": interval.high,
         "pi_low": predicted.low, "pi_high": predicted.high, "judged": judged, "basis": basis,
-        "n": int(first[metric].notna().sum()), "folds": len(folds), "replicates": len(replicates),
+        "n": int(instances[metric].notna().sum()), "folds": int(folds.groupby("seed").count().max()),
+        "replicates": len(replicates),
     }  # fmt: skip
 
 
-def _interval(metric: str, first: pd.DataFrame) -> Bounds:
-    """95 % bootstrap interval over folds; where all outcomes of a correctness agree, Wilson's over instances."""
-    values = first[metric].dropna()
+def _interval(metric: str, instances: pd.DataFrame, replicates: pd.Series) -> Bounds:
+    """95 % interval of the mean over replicates, or over the folds of the first; see `benchmarks.registry.rules`."""
+    values = instances[metric].dropna()
+    first = instances[instances["seed"] == instances["seed"].min()]
     if metric.startswith("correctness") and values.nunique() == 1:
-        return wilson_interval(float(values.sum()), len(values), level=LEVEL)
+        n = int(first[metric].notna().sum())
+        return wilson_interval(float(values.iloc[0]) * n, n, level=LEVEL)
+    if len(replicates) >= MIN_REPLICATES:
+        return Bounds(*np.clip(mean_interval(replicates, level=LEVEL), *METRICS[metric].bounds))
     clusters = first["fold"] if first["fold"].nunique() >= MIN_FOLDS else None
     return bootstrap_interval(first[metric], clusters=clusters, level=LEVEL)
 
 
-def _predicted(means: np.ndarray, replicate_means: np.ndarray) -> tuple[Bounds, str]:
-    """Where a further ten-fold mean would fall, and what that is based on."""
-    if len(means) < MIN_FOLDS:
-        return NO_INTERVAL, f"{len(means)} folds were run"
-    if len(means) == FOLDS and len(replicate_means) >= MIN_REPLICATES:
-        return prediction_interval(replicate_means, level=LEVEL), f"{len(replicate_means)} replicates"
-    interval = prediction_interval_from_folds(means, further_folds=FOLDS, level=LEVEL)
-    return interval, f"one replicate, {len(means)} fold means"
+def _predicted(folds: pd.Series, expected: int) -> tuple[Bounds, str]:
+    """Where a further mean over so many folds would fall, and what that is based on; `folds` as in `_estimates`."""
+    by_replicate = folds.groupby("seed")
+    first = by_replicate.get_group(folds.index[0][0]).dropna()
+    if len(first) < MIN_FOLDS:
+        return NO_INTERVAL, f"{len(first)} folds were run"
+    whole = by_replicate.mean()[by_replicate.size() == expected].dropna()
+    of = "" if expected == FOLDS else f" of the first {expected} folds each"
+    if len(whole) >= MIN_REPLICATES:
+        return prediction_interval(whole, level=LEVEL), f"{len(whole)} replicates{of}"
+    interval = prediction_interval_from_folds(first, further_folds=expected, level=LEVEL)
+    return interval, f"one replicate, {len(first)} fold means"
 
 
 def fold_estimate(rows: pd.DataFrame, metric: str) -> dict[str, float]:

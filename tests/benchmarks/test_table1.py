@@ -33,6 +33,7 @@ from benchmarks.running.plan import grid
 from benchmarks.table1 import Confirmation, Table1, plan
 from benchmarks.variations import studies
 from rsgg.explainer import Capabilities, Explainer, hyper
+from rsgg.statistics import bootstrap_interval
 
 DESIGN = ["dataset", "method", "variant", "metric", "paper", "mean", "ci_low", "ci_high", "verdict", "reason"]
 
@@ -164,24 +165,38 @@ def test_replicates_can_be_asked_for_and_smoke_has_one(monkeypatch):
     assert {cell.seed for cell in plan(RunOptions(smoke=True))} == {0}
 
 
-def test_what_cannot_differ_between_replicates_has_one():
+def test_a_method_without_chance_is_measured_on_other_folds_too():
+    """On given data its outcomes are the same, but ten-fold means are not: they say how far such means move."""
     empty = [cell for cell in plan(RunOptions()) if cell.method.name == "empty"]
-    assert sorted({cell.seed for cell in empty if cell.task.name == "tree-cycles"}) == [0, 1, 2, 3, 4]
-    assert {cell.seed for cell in empty if cell.task.name == "asd"} == {0}
+    for task in ("tree-cycles", "asd"):
+        assert sorted({cell.seed for cell in empty if cell.task.name == task}) == [0, 1, 2, 3, 4]
 
 
 # -- the numbers -----------------------------------------------------------------------------------------------------
 
 
-def test_estimates_are_means_of_fold_means_of_replicate_0(ledger, table):
+def test_estimates_are_means_of_fold_means_over_replicates(ledger, table):
     assert tuple(table.columns) == COLUMNS
     assert list(COLUMNS)[: len(DESIGN)] == DESIGN
-    rows = ledger[(ledger["dataset"] == "asd") & (ledger["method"] == "cf2") & (ledger["seed"] == 0)]
-    by_fold = [rows[rows["fold"] == fold]["ged"].mean() for fold in range(10)]
+    rows = ledger[(ledger["dataset"] == "asd") & (ledger["method"] == "cf2")]
+    by_fold = [
+        [rows[(rows["seed"] == seed) & (rows["fold"] == fold)]["ged"].mean() for fold in range(10)] for seed in range(4)
+    ]
+    means = np.mean(by_fold, 1)
+    half = 3.182446 * np.std(means, ddof=1) / 2
     found = line(table, "asd", "cf2", "released", "ged")
-    assert found["mean"] == pytest.approx(np.mean(by_fold))
-    assert found["ci_low"] < found["mean"] < found["ci_high"]
-    assert (found["n"], found["folds"], found["replicates"], found["paper"]) == (80, 10, 4, "655.661")
+    assert found["mean"] == pytest.approx(means.mean())
+    assert [found["ci_low"], found["ci_high"]] == pytest.approx([means.mean() - half, means.mean() + half], rel=1e-5)
+    assert (found["n"], found["folds"], found["replicates"], found["paper"]) == (320, 10, 4, "655.661")
+
+
+def test_with_few_replicates_intervals_are_over_the_folds_of_the_first(ledger):
+    rows = ledger[(ledger["dataset"] == "asd") & (ledger["method"] == "cf2") & (ledger["seed"] < 2)]
+    found = line(judged(summarise(rows)), "asd", "cf2", "released", "ged")
+    first = rows[rows["seed"] == 0]
+    expected = bootstrap_interval(first["ged"], clusters=first["fold"])
+    assert (found["ci_low"], found["ci_high"]) == pytest.approx(expected)
+    assert found["mean"] == pytest.approx(rows.groupby(["seed", "fold"])["ged"].mean().groupby("seed").mean().mean())
 
 
 def test_prediction_intervals_come_from_the_replicates(ledger, table):
@@ -386,6 +401,15 @@ def test_what_the_paper_averages_over_six_folds_is_compared_with_six():
     assert line["mean"] > 5000 and line["pi_low"] < 3183.729 < line["judged"] < line["pi_high"] < 3200
 
 
+def test_six_folds_of_each_replicate_where_there_are_enough_replicates():
+    ledger = ledger_of(grid([ASD], (fake("g-countergan", "released"),), seeds=(0, 1, 2, 3)))
+    ledger["ged"] = np.where(ledger["fold"] < 6, 3183.7 + 2 * ledger["seed"], 9000.0)
+    line = judged(summarise(ledger)).set_index("metric").loc["ged"]
+    half = 3.182446 * np.std([0, 2, 4, 6], ddof=1) * np.sqrt(1 + 1 / 4)
+    assert line["judged"] == pytest.approx(3186.7) and "4 replicates of the first 6 folds each" in line["reason"]
+    assert [line["pi_low"], line["pi_high"]] == pytest.approx([3186.7 - half, 3186.7 + half], rel=1e-6)
+
+
 def test_a_row_that_the_registry_does_not_know_counts_as_it_would_anywhere():
     """A stranger's row of a folder that is read elsewhere: one call per check, no training inside."""
     ledger = ledger_of(grid([ASD], (fake("empty", "control"),))).assign(method="mine", variant="own")
@@ -451,7 +475,7 @@ def test_every_row_has_the_replicates_that_are_declared() -> None:
         ("tree-cycles-32", "meg:released"): 5,
         ("tree-cycles", "released-uniform:control"): 10,
         ("asd", "two-sided-min:search"): 5,
-        ("asd", "empty:control"): 1,
+        ("asd", "empty:control"): 5,
     }
     assert {row: len(seeds[row]) for row in expected} == expected
     gaps = {row: found for row, found in seeds.items() if found != set(range(len(found)))}

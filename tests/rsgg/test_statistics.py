@@ -15,6 +15,7 @@ from rsgg.statistics import (
     bootstrap_interval,
     fold_means,
     holm,
+    mean_interval,
     paired_dominance,
     paired_wilcoxon,
     prediction_interval,
@@ -103,6 +104,13 @@ def test_fold_means_are_the_means_of_the_folds(pairs):
 
 
 # -- prediction intervals --------------------------------------------------------------------------------------
+
+
+def test_the_interval_of_a_mean_is_scipys():
+    x = np.random.default_rng(5).normal(3, 2, 6)
+    expected = stats.t.interval(0.9, 5, loc=x.mean(), scale=stats.sem(x))
+    assert mean_interval(x, level=0.9) == pytest.approx(expected)
+    assert np.isnan(mean_interval([1.0])).all()
 
 
 def test_a_further_mean_falls_into_the_prediction_interval_95_percent_of_the_time():
