@@ -130,8 +130,47 @@ def variations(results: Results, *, everything: bool) -> list[Sheet]:
         "correction within a study. Folds of a replicate share training graphs, so that p "
         "values are somewhat too small."
     )
-    notes = [f"Missing: {gap}." for gap in missing(results, "variations")]
+    notes = [*what_matters(results), *(f"Missing: {gap}." for gap in missing(results, "variations"))]
     return [text("variations", "Variations", about, notes), *sheets]
+
+
+SEEN = 0.05  # differences in Correctness that sentences name although they are not sure
+
+
+def what_matters(results: Results) -> list[str]:
+    """A sentence per study: which changes matter, which do by their size but not for sure, how little the others do."""
+    table = stored(results, "variations", as_text=False)
+    return [_study_in_words(str(study), lines) for study, lines in table.groupby("study", sort=False)]
+
+
+def _study_in_words(study: str, lines: pd.DataFrame) -> str:
+    own = lines[lines["variation"] != "as it is"]
+    correctness = own[own["metric"] == "correctness"].set_index("variation")
+    as_it_is = lines[(lines["variation"] == "as it is") & (lines["metric"] == "correctness")].iloc[0]
+    sure = list(dict.fromkeys(own.loc[own["matters"] == "yes", "variation"]))
+    rest = correctness.drop(sure)
+    seen = rest[rest["difference"].abs() >= SEEN].sort_values("difference")
+    small = rest.drop(seen.index)
+    parts = [f"matters: {_changes(own, sure)}" if sure else "no change is sure to matter (p < .05 after Holm)"]
+    if len(seen):
+        named = "; ".join(f"{name} {line['mean']:.3f} ({line['difference']:+.3f})" for name, line in seen.iterrows())
+        parts.append(f"Correctness differs, though not for sure, with {named}")
+    if len(small):
+        most = float(small["difference"].abs().max())
+        parts.append(f"it moves by at most {most:.3f} with {', '.join(map(str, small.index))}")
+    folds = f"{as_it_is['folds']:.0f} folds, Correctness {as_it_is['mean']:.3f} as it is"
+    return f"{STUDIES.get(study, study)} ({folds}): {'; '.join(parts)}."
+
+
+def _changes(own: pd.DataFrame, sure: list[str]) -> str:
+    """The differences of these variations that are sure, with their metrics."""
+    known = own[own["variation"].isin(sure) & (own["matters"] == "yes")]
+    written = {"correctness": ("Correctness", 3), "ged": ("GED", 1)}  # name and decimals
+    parts = []
+    for line in known.to_dict("records"):
+        metric, decimals = written[line["metric"]]
+        parts.append(f"{line['variation']} ({metric} {line['difference']:+.{decimals}f})")
+    return "; ".join(parts)
 
 
 def _difference(point: pd.Series, decimals: int) -> Cell:

@@ -11,6 +11,7 @@ import pytest
 from benchmarks.results.files import PAPER, REFERENCE
 from benchmarks.results.reader import Results
 from figures import tables
+from figures.tables.measurements import what_matters
 from figures.tables.searches import NOT_SEARCHED
 from figures.tables.statements import headline, in_short, what_stands
 from tests.figures.tables.reading import HtmlReader, assert_balanced, pipe_rows
@@ -303,3 +304,27 @@ def test_every_table_gets_its_files(tmp_path: Path) -> None:
     assert pages <= written and {"my_table.csv", "datasets.csv"} <= written
     assert (tmp_path / "tables" / "table1.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert (tmp_path / "tables" / "my_table.csv").read_text(encoding="utf-8") == "A,B\n1,2\n"
+
+
+def test_what_matters_is_said_by_the_rule_and_not_by_size(tmp_path: Path) -> None:
+    """Sure by Holm: "matters". Large and not sure: said to be so. The rest: by how much at most."""
+
+    def lines(variation: str, correctness: float, ged: float, matters: tuple[str, str]) -> list[dict[str, object]]:
+        own = {"study": "meg-asd", "variation": variation, "instead": "", "folds": 4}
+        return [
+            own
+            | {"metric": "correctness", "mean": 0.5 + correctness, "difference": correctness, "matters": matters[0]},
+            own | {"metric": "ged", "mean": 3 + ged, "difference": ged, "matters": matters[1]},
+        ]
+
+    rows = [
+        *lines("as it is", 0, 0, ("", "")),
+        *lines("sure", 0.01, 2.5, ("no", "yes")),
+        *lines("large", -0.2, 9, ("no", "no")),
+        *lines("small", 0.02, 0, ("no", "no")),
+    ]
+    said = what_matters(stored(tmp_path, "variations", rows))
+    assert said == [
+        "MEG on ASD, with one thing changed (4 folds, Correctness 0.500 as it is): matters: sure (GED +2.5); "
+        "Correctness differs, though not for sure, with large 0.300 (-0.200); it moves by at most 0.020 with small."
+    ]
