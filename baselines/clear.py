@@ -11,14 +11,22 @@ numbered.
 
 Deviations from the original paper:
 
-1. The classifier is the oracle's exact relaxation, where the original explains a GNN that is differentiable itself.
-   Its term is estimated on `classifier_batch` graphs per step, because the relaxation of the cycle oracle costs more
-   than all the rest; everything else is full batch, as in the original.
-2. X are structural encodings (degree, return probabilities, core number), standardised on the training graphs: the
-   data sets have no features of their own. X̂ is learnt and not used: the oracles read the adjacency matrix only.
-3. The auxiliary variable u ∈ {0, …, 9}, which the data sets do not have either, is drawn by the graph's name.
+1. The classifier is the oracle's relaxation, where the original explains a GNN that is differentiable itself. Its term
+   is estimated on `classifier_batch` graphs per step, because the relaxation of the cycle oracle costs more than all
+   the rest; everything else is full batch, as in the original.
+2. X are structural encodings (degree, return probabilities, core number), standardised on the nodes of the training
+   graphs, beside the features that the graphs have, if any, as they are. X̂ is learnt and not used: a counterfactual
+   keeps the features of its input, and the classifier's term reads these, p_y'(X, Â). The original returns X̂ too.
+3. The auxiliary variable u ∈ {0, …, 9}, which the data sets do not have, is drawn by the graph's name.
 4. At explanation z is the mean of q, so that one draw per candidate is all the chance there is.
 5. With `draws` > 1 the oracle is asked about each draw and the first that changes the class is returned.
+6. Graphs of different sizes are padded to the largest training graph, under a mask: nodes that are not there have no
+   features and are not summed by the encoder; pairs with such a node have Â = 0, so that they are neither shown to the
+   classifier nor drawn, and are part of no reconstruction. The BCE is averaged over the n² pairs of each graph, then
+   over the graphs. Node i of every graph is decoded by the same outputs, whatever it is there. A graph that is larger
+   than every training graph is a failure and says so: no outputs were trained for its last nodes.
+7. With more than two classes the wanted one, y', is one of the others by the graph's name; in training and at
+   explanation any of them may be asked for, and a result of any other class counts.
 """
 
 from __future__ import annotations
@@ -32,9 +40,10 @@ from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
 from rsgg.baselines.dropout import mask
-from rsgg.errors import FitError, GraphError
+from rsgg.baselines.known_sizes import up_to_size
+from rsgg.errors import GraphError
 from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Choice, Explainer, Interval, hyper
-from rsgg.graph import GraphBatch
+from rsgg.graph import GraphBatch, resized
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.rsgg_ce.adam import Adam
 from rsgg.seeds import seed_for, streams, torch_rng, uniforms
@@ -80,16 +89,14 @@ class CLEAR(Explainer):
     # -- training --------------------------------------------------------------------------------------
 
     def _fit(self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, seed: int) -> None:
-        if not graphs.of_one_size:
-            raise FitError("CLEAR decodes a fixed number of nodes and needs graphs of one size; use another method.")
-        self.n_classes_ = oracle.n_classes
-        raw = graphs.encoding("structural").float()
-        self.mean_, self.std_ = raw.mean((0, 1)), raw.std((0, 1)).clamp(min=1e-6)
-        given = Given.of(graphs, self._features(graphs), self._wanted(classes, graphs), self.n_classes_)
+        self.n_classes_, graphs = oracle.n_classes, graphs.resized(int(graphs.sizes.max()))
+        raw = graphs.encoding("structural").float()[graphs.node_mask]
+        self.mean_, self.std_ = raw.mean(0), raw.std(0).clamp(min=1e-6)
+        given = self._given(graphs, classes)
         rng = torch_rng(seed, "clear")
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed_for(seed, "clear"))
-            self.network_ = CVAE(graphs.n_nodes, raw.shape[2], self.n_classes_, self.dropout)
+            self.network_ = CVAE(graphs.n_nodes, given.features.shape[2], self.n_classes_, self.dropout)
             self._train(given, graphs, oracle, rng)
         self.network_.eval()
 
@@ -115,8 +122,11 @@ class CLEAR(Explainer):
                 {"epoch": epoch, "loss": float(loss.detach()), "classifier": float(classifier.detach()), **curves}
             )
 
-    def _features(self, graphs: GraphBatch) -> Tensor:
-        return (graphs.encoding("structural").float() - self.mean_) / self.std_
+    def _given(self, graphs: GraphBatch, classes: Tensor) -> Given:
+        """What the auto-encoder reads of graphs that are to leave these classes."""
+        structural = (graphs.encoding("structural").float() - self.mean_) / self.std_
+        features = structural if graphs.features is None else torch.cat((structural, graphs.features.float()), 2)
+        return Given.of(graphs, features, self._wanted(classes, graphs), self.n_classes_)
 
     def _wanted(self, classes: Tensor, graphs: GraphBatch) -> Tensor:
         """y': the other class; of several others, one by the graph's name."""
@@ -125,26 +135,38 @@ class CLEAR(Explainer):
 
     # -- inference -------------------------------------------------------------------------------------
 
-    @torch.no_grad()
     def edge_probabilities(self, graphs: GraphBatch, classes: Tensor) -> Tensor:
-        """Â of each graph for the class it is to get, symmetric, [B, N, N]."""
-        if graphs.n_nodes != self.network_.n_nodes or not graphs.of_one_size:
-            raise GraphError(f"CLEAR was fitted on graphs of {self.network_.n_nodes} nodes; fit it anew for these.")
-        given = Given.of(graphs, self._features(graphs), self._wanted(classes, graphs), self.n_classes_)
+        """Â of each graph for the class it is to get, symmetric, [B, N, N], 0 on padding."""
+        return resized(self._decoded(graphs, classes), graphs.n_nodes)
+
+    @torch.no_grad()
+    def _decoded(self, graphs: GraphBatch, classes: Tensor) -> Tensor:
+        """As `edge_probabilities`, padded to the size that the network writes."""
+        n = self.network_.n_nodes
+        if (graphs.sizes > n).any():
+            raise GraphError(f"CLEAR was fitted on graphs of at most {n} nodes; fit it anew for larger ones.")
+        given = self._given(graphs.resized(n), classes)
         mean, _ = self.network_.encode(given)
         return symmetric(self.network_.decode(mean, given)[1])
 
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
     ) -> list[Candidate]:
+        def explained(known: GraphBatch, own: Tensor) -> list[Candidate]:
+            return self._drawn(known, own, oracle, k, seed)
+
+        return up_to_size(self.network_.n_nodes, graphs, classes, oracle, k, explained)
+
+    def _drawn(self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int) -> list[Candidate]:
+        """Draws from Â; a pair reads the number at its place in the network's matrix, whatever the padding."""
         instance = torch.arange(len(graphs)).repeat_interleave(k)
-        soft, n = self.edge_probabilities(graphs, classes)[instance], graphs.n_nodes
+        soft, n = self._decoded(graphs, classes)[instance], self.network_.n_nodes
         u, v = torch.triu_indices(n, n, 1)
         seeds = streams(graphs.names, k, seed, "clear")
         numbers = torch.from_numpy(uniforms(seeds, 0, self.draws * len(u))).reshape(-1, self.draws, len(u))
         drawn = torch.zeros(len(instance), self.draws, n, n, dtype=torch.uint8)
         drawn[:, :, u, v] = (numbers < soft[:, None, u, v]).to(torch.uint8)
-        drawn = drawn + drawn.transpose(2, 3)
+        drawn = resized(drawn + drawn.transpose(2, 3), graphs.n_nodes)
         if self.draws == 1:
             return [Candidate(adjacency) for adjacency in drawn[:, 0]]
         owner = torch.arange(len(instance)).repeat_interleave(self.draws)
@@ -161,7 +183,7 @@ class CLEAR(Explainer):
     # -- saving ----------------------------------------------------------------------------------------
 
     def _state(self) -> dict[str, Tensor]:
-        shape = torch.tensor([self.network_.n_nodes, len(self.mean_), self.n_classes_])
+        shape = torch.tensor([self.network_.n_nodes, self.network_.n_features, self.n_classes_])
         network = {f"network.{name}": tensor for name, tensor in self.network_.state_dict().items()}
         return {"mean": self.mean_, "std": self.std_, "shape": shape, **network}
 
@@ -179,7 +201,10 @@ class CLEAR(Explainer):
 
 @dataclass(frozen=True)
 class Given:
-    """What the auto-encoder reads: A, X, u and the class y' that it is conditioned on."""
+    """What the auto-encoder reads: A, X, u and the class y' that it is conditioned on.
+
+    `real`, bool [B, N], says which nodes are there; None where all are, as in graphs of one size.
+    """
 
     adjacency: Tensor
     features: Tensor
@@ -187,19 +212,39 @@ class Given:
     wanted: Tensor
     condition: Tensor
     normalised: Tensor | None = None  # D^-½ (A + I) D^-½, where it is known already
+    real: Tensor | None = None
 
     @cached_property
     def smoothed(self) -> Tensor:
-        """D^-½ (A + I) D^-½ [X, 1]: all that the graph convolution has to know, before its weights, [B, N, D + 1]."""
+        """D^-½ (A + I) D^-½ [X, 1]: all that the graph convolution has to know, before its weights, [B, N, D + 1].
+
+        Rows of padding are zero, and so is all that the encoder makes of them.
+        """
         between = normalised(self.adjacency) if self.normalised is None else self.normalised
-        return between @ torch.cat((self.features, torch.ones_like(self.features[:, :, :1])), 2)
+        return between @ self.on_nodes(torch.cat((self.features, torch.ones_like(self.features[:, :, :1])), 2))
+
+    def on_nodes(self, values: Tensor) -> Tensor:
+        """Values of nodes [B, N, d], zero on padding."""
+        return values if self.real is None else values * self.real[:, :, None]
+
+    def on_pairs(self, values: Tensor) -> Tensor:
+        """Values of pairs [B, N, N], zero where a node is padding."""
+        return values if self.real is None else values * (self.real[:, :, None] & self.real[:, None, :])
+
+    @cached_property
+    def pairs(self) -> Tensor | int:
+        """B n², [B, 1]: a mean over the n² pairs of each graph, then over the B graphs, divides a value by it."""
+        if self.real is None:
+            return self.adjacency.numel()
+        return (len(self.real) * self.real.sum(1) ** 2)[:, None]
 
     @classmethod
     def of(cls, graphs: GraphBatch, features: Tensor, wanted: Tensor, n_classes: int) -> Given:
         u = torch.tensor([seed_for("clear auxiliary", name) % N_AUXILIARY for name in graphs.names])
+        padded = bool((graphs.sizes < graphs.n_nodes).any())
         return cls(
-            graphs.adjacency.float(), features, one_hot(u, N_AUXILIARY).float(), wanted,
-            one_hot(wanted, n_classes).float(),
+            graphs.adjacency.float(), features * graphs.node_mask[:, :, None], one_hot(u, N_AUXILIARY).float(), wanted,
+            one_hot(wanted, n_classes).float(), real=graphs.node_mask if padded else None,
         )  # fmt: skip
 
 
@@ -239,10 +284,11 @@ class CVAE(nn.Module):
         return self.to_mean(pooled), self.to_log_variance(pooled)
 
     def decode(self, z: Tensor, given: Given) -> tuple[Tensor, Tensor]:
-        """X̂ and Â."""
+        """X̂ and Â, zero on padding."""
         read = torch.cat((z, given.condition), 1)
         features = self.to_features(read).reshape(-1, self.n_nodes, self.n_features)
-        return features, torch.sigmoid(self.to_edges(read)).reshape(-1, self.n_nodes, self.n_nodes)
+        soft = torch.sigmoid(self.to_edges(read)).reshape(-1, self.n_nodes, self.n_nodes)
+        return given.on_nodes(features), given.on_pairs(soft)
 
 
 @dataclass(frozen=True)
@@ -308,13 +354,16 @@ class _Pass:
         self.deviation = (self.log_variance / 2).exp()
         code = torch.cat((mean + self.deviation * noise, given.condition), 1)
         self.to_features, self.to_edges = _Decoder(network.to_features, p), _Decoder(network.to_edges, p)
-        self.error = self.to_features.forward(code) - given.features.flatten(1)
+        written = self.to_features.forward(code).reshape(given.features.shape)
+        self.error = given.on_nodes(written - given.features).flatten(1)
         self.norm = self.error.norm(dim=1, keepdim=True)
         self.features = self.norm.mean()
-        logits, self.adjacency = self.to_edges.forward(code), given.adjacency.flatten(1)
-        self.soft = logits.sigmoid_().reshape(given.adjacency.shape)
-        # A is 0 or 1: the probability of what it is takes one logarithm. As torch's BCE it is worth 100 at most.
-        self.edges = -(logits + self.adjacency).sub_(1).abs_().log_().clamp_(min=-LARGEST_SURPRISE).mean()
+        self.adjacency = given.adjacency.flatten(1)
+        self.soft = given.on_pairs(self.to_edges.forward(code).sigmoid_().reshape(given.adjacency.shape))
+        # A is 0 or 1: the probability of what it is takes one logarithm, which is 0 on padding, where Â = A = 0. As
+        # torch's BCE it is worth 100 at most.
+        likelihood = (self.soft.flatten(1) + self.adjacency).sub_(1).abs_().log_().clamp_(min=-LARGEST_SURPRISE)
+        self.edges = -(likelihood.mean() if given.real is None else (likelihood / given.pairs).sum())
 
     def gradients(
         self, by_divergence: Tensor | None, by_features: Tensor | None, by_edges: Tensor | None,
@@ -328,7 +377,7 @@ class _Pass:
         )
         # Decoders
         soft = self.soft.flatten(1)
-        by_logits = (soft - self.adjacency).mul_(by_edges / soft.numel())
+        by_logits = (soft - self.adjacency).mul_(by_edges / self.given.pairs)
         if by_soft is not None:
             of_shown = soft[shown]
             by_logits[shown] += by_soft.flatten(1) * of_shown * (1 - of_shown)

@@ -21,6 +21,11 @@ Deviations from the original paper:
 5. D's real graphs are those that the oracle puts into other classes, as in the adaptation to graphs; the original
    shows all graphs, those of class c with next to no weight.
 6. What is found is shown to the oracle once; if the class has not changed, it is a failure and says so.
+7. Graphs of different sizes are images padded with zeros to the size of the largest training graph. r is zero at pairs
+   with a node that is not there: such pairs are in no Σ|r|, are never edited, and are zero in all that D sees, in A and
+   in x' alike; the relaxed oracle is told the sizes. Of a graph's size D and G see what the zeros show. A graph that is
+   larger than every training graph is a failure and says so.
+8. Node features are not part of the image. A counterfactual keeps those of its input, and the oracle reads these.
 """
 
 from __future__ import annotations
@@ -36,9 +41,10 @@ from torch.nn.functional import leaky_relu_, pad, softplus
 
 from rsgg.baselines.controls import checked, only_candidate
 from rsgg.baselines.dropout import dropout
-from rsgg.errors import FitError, GraphError
+from rsgg.baselines.known_sizes import up_to_size
+from rsgg.errors import GraphError
 from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, hyper
-from rsgg.graph import GraphBatch
+from rsgg.graph import GraphBatch, resized
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.rsgg_ce.adam import Adam, RMSprop
 from rsgg.seeds import seed_for
@@ -85,8 +91,8 @@ class GCounteRGAN(Explainer):
     # -- training --------------------------------------------------------------------------------------
 
     def _fit(self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, seed: int) -> None:
-        require_one_size(graphs)
-        self.n_nodes_ = graphs.n_nodes
+        self.n_nodes_ = int(graphs.sizes.max())
+        graphs = graphs.resized(self.n_nodes_)
         with torch.no_grad():
             scores = torch.cat([_relaxed(oracle, part) for part in _blocks(graphs)])
         self.generators_: list[Generator] = []
@@ -107,22 +113,27 @@ class GCounteRGAN(Explainer):
     @torch.no_grad()
     def edge_probabilities(self, graphs: GraphBatch, classes: Tensor) -> Tensor:
         """x' = A + r cut to [0, 1], from the generator of each graph's class, [B, N, N]."""
-        require_fitted_size(graphs, self.n_nodes_)
-        soft = torch.empty(graphs.adjacency.shape)
+        if (graphs.sizes > self.n_nodes_).any():
+            raise GraphError(f"G-CounteRGAN was fitted on graphs of at most {self.n_nodes_} nodes; fit it anew.")
+        images = graphs.resized(self.n_nodes_)
+        soft = torch.empty(images.adjacency.shape)
         for c, generator in enumerate(self.generators_):
             for rows in (classes == c).nonzero().flatten().split(IMAGES_PER_BLOCK):
-                adjacency = graphs.adjacency[rows].float()
-                soft[rows] = (adjacency + generator(adjacency)).clamp(0, 1)
-        return soft
+                adjacency = images.adjacency[rows].float()
+                soft[rows] = (adjacency + generator(adjacency, images.node_mask[rows])).clamp(0, 1)
+        return resized(soft, graphs.n_nodes)
 
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
     ) -> list[Candidate]:
-        counterfactual = (self.edge_probabilities(graphs, classes) > self.threshold).to(torch.uint8)
-        same = (counterfactual == graphs.adjacency).flatten(1).all(1).tolist()
-        unchanged = Candidate(None, "no residual is large enough to change an edge")
-        found = [unchanged if kept else Candidate(a) for a, kept in zip(counterfactual, same, strict=True)]
-        return checked(only_candidate(self, found, k), graphs, classes, oracle, k)
+        def explained(known: GraphBatch, own: Tensor) -> list[Candidate]:
+            counterfactual = (self.edge_probabilities(known, own) > self.threshold).to(torch.uint8)
+            same = (counterfactual == known.adjacency).flatten(1).all(1).tolist()
+            unchanged = Candidate(None, "no residual is large enough to change an edge")
+            found = [unchanged if kept else Candidate(a) for a, kept in zip(counterfactual, same, strict=True)]
+            return checked(only_candidate(self, found, k), known, own, oracle, k)
+
+        return up_to_size(self.n_nodes_, graphs, classes, oracle, k, explained)
 
     # -- saving ----------------------------------------------------------------------------------------
 
@@ -138,16 +149,6 @@ class GCounteRGAN(Explainer):
             generator = Generator(self.n_nodes_, self.channels, self.rank).eval()
             generator.load_state_dict({n.split(".", 1)[1]: t for n, t in state.items() if n.startswith(f"{c}.")})
             self.generators_.append(generator)
-
-
-def require_one_size(graphs: GraphBatch) -> None:
-    if not graphs.of_one_size:
-        raise FitError("G-CounteRGAN sees graphs as images of one size; fit it on graphs with equally many nodes.")
-
-
-def require_fitted_size(graphs: GraphBatch, n_nodes: int) -> None:
-    if (graphs.sizes != n_nodes).any():
-        raise GraphError(f"G-CounteRGAN was fitted on graphs of {n_nodes} nodes; explain such graphs or fit it anew.")
 
 
 # -- the two networks --------------------------------------------------------------------------------------
@@ -175,11 +176,12 @@ class Generator(nn.Module):
         self.dropout = nn.Dropout(0.2)
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # a quarter faster on a CPU
 
-    def forward(self, adjacency: Tensor) -> Tensor:
-        """r, symmetric and zero on the diagonal, [B, N, N]."""
+    def forward(self, adjacency: Tensor, real: Tensor) -> Tensor:
+        """r, symmetric, zero on the diagonal and where a node is not `real` (bool [B, N]), [B, N, N]."""
         image = self.image(adjacency)
         off_diagonal = 1 - torch.eye(self.n_nodes, device=image.device)
-        return (image + image.transpose(1, 2)) / 2 * off_diagonal
+        residual = (image + image.transpose(1, 2)) / 2 * off_diagonal
+        return residual * (real[:, :, None] & real[:, None, :])
 
     def image(self, adjacency: Tensor) -> Tensor:
         """What comes out of tanh, [B, N, N]."""
@@ -334,7 +336,8 @@ class Training:
         self.discriminator = Discriminator(n, recipe.channels)
         self.g_optimiser = RMSprop(self.generator, recipe.generator_lr)
         self.d_optimiser = Adam(self.discriminator, recipe.discriminator_lr, betas=(0.5, 0.999))
-        self.adjacency, self.real = data.graphs.adjacency.float(), data.real.adjacency.float()
+        self.adjacency, self.nodes = data.graphs.adjacency.float(), data.graphs.node_mask
+        self.real = data.real.adjacency.float()
         self.best = Generator(n, recipe.channels, recipe.rank).eval()
         self.best_so_far = (-1.0, 0.0)
         self.history: list[dict[str, float]] = []
@@ -361,7 +364,7 @@ class Training:
     def _discriminator_step(self) -> float:
         real, shown = self._batch(len(self.real)), self._batch(len(self.adjacency))
         with torch.no_grad():
-            generated = self.adjacency[shown] + self.generator.eval()(self.adjacency[shown])
+            generated = self.adjacency[shown] + self.generator.eval()(self.adjacency[shown], self.nodes[shown])
         score = self.data.score[real].float().clamp(min=SMALLEST_PROBABILITY)
         weight = torch.cat((score / score.mean(), torch.ones(len(generated))))
         target = torch.cat((torch.ones(len(real)), torch.zeros(len(generated))))
@@ -383,7 +386,7 @@ class Training:
         """BCE(D(x'), 1) + λ Σ|r| - log(1 - p_c(x')), the mean over the graphs at these positions."""
         self.generator.train()
         self.discriminator.eval()
-        residual = self.generator(self.adjacency[shown])
+        residual = self.generator(self.adjacency[shown], self.nodes[shown])
         soft = self.adjacency[shown] + residual
         stay = _relaxed(self.data.oracle, self.data.graphs.select(shown), soft.clamp(0, 1))[:, self.data.c]
         leave = -torch.log(1 - stay + SMALLEST_PROBABILITY)
@@ -394,7 +397,8 @@ class Training:
     def _check(self) -> None:
         """Keep the generator if it flips more training graphs than any before, or as many with fewer edits."""
         self.generator.eval()
-        soft = torch.cat([part + self.generator(part) for part in self.adjacency.split(IMAGES_PER_BLOCK)])
+        parts = zip(self.adjacency.split(IMAGES_PER_BLOCK), self.nodes.split(IMAGES_PER_BLOCK), strict=True)
+        soft = torch.cat([part + self.generator(part, real) for part, real in parts])
         sampled = (soft > self.recipe.threshold).to(torch.uint8)
         graphs = self.data.graphs
         answers = self.data.oracle.predict(graphs.candidates(sampled, torch.arange(len(graphs))))

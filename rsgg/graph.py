@@ -16,6 +16,7 @@ import networkx as nx
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from rsgg.encodings import encode
 from rsgg.errors import GraphError
@@ -557,6 +558,30 @@ class GraphBatch(Sequence[Graph]):
             None if self.origin is None else self.origin[:, :n],
         )
 
+    def resized(self, n: int) -> GraphBatch:
+        """The same graphs, none of which has more than n nodes, padded to n nodes: with less padding or with more."""
+        more = n - self.n_nodes
+        if more <= 0:
+            return self.cropped(n) if more else self
+
+        def rows(values: Tensor) -> Tensor:
+            return pad(values, (0, 0, 0, more))
+
+        table = self.edge_features
+        if table is not None:
+            table = table.new_zeros(len(self), n, n, *table.shape[3:])
+            table[:, : self.n_nodes, : self.n_nodes] = self.edge_features
+        return GraphBatch(
+            resized(self.adjacency, n),
+            self.sizes,
+            None if self.features is None else rows(self.features),
+            self.names,
+            {kind: rows(encoding) for kind, encoding in self.encodings.items()},
+            table,
+            self.node_names,
+            None if self.origin is None else pad(self.origin, (0, more), value=-1),
+        )
+
     def candidates(self, adjacency: Tensor, owner: Tensor) -> GraphBatch:
         """New adjacency matrices for the graphs at `owner`, with their features: what an oracle is asked about."""
         features = None if self.features is None else self.features[owner]
@@ -589,6 +614,12 @@ class GraphBatch(Sequence[Graph]):
             edge_features=edge_features,
             node_names=node_names,
         )
+
+
+def resized(matrices: Tensor, n: int) -> Tensor:
+    """Matrices [..., N, N] cut or padded with zeros to n nodes; what is cut off belongs to nodes that are not there."""
+    more = n - matrices.shape[-1]
+    return pad(matrices, (0, more, 0, more)) if more else matrices
 
 
 def _stacked_edge_features(graphs: list[Graph], n: int) -> Tensor | None:

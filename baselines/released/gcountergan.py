@@ -49,7 +49,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rsgg.baselines.gcountergan import STEP_SPACE, Generator, require_fitted_size, require_one_size
+from rsgg.baselines.gcountergan import STEP_SPACE, Generator
+from rsgg.errors import FitError, GraphError
 from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Choice, Explainer, hyper
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle
@@ -85,7 +86,8 @@ class ReleasedGCounteRGAN(Explainer):
         return cls(iterations=10, channels=8)
 
     def _fit(self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, seed: int) -> None:
-        require_one_size(graphs)
+        if not graphs.of_one_size:
+            raise FitError("The released G-CounteRGAN sees graphs as images of one size; use GCounteRGAN.")
         self.n_nodes_, self.seed_ = graphs.n_nodes, seed
         self.generators_ = self._untrained(oracle.n_classes)
         asked = torch.arange(self.scheduled_calls(len(graphs), oracle.n_classes)) % len(graphs)
@@ -111,7 +113,8 @@ class ReleasedGCounteRGAN(Explainer):
     @torch.no_grad()
     def edge_probabilities(self, graphs: GraphBatch, classes: Tensor) -> Tensor:
         """p = sigmoid(A + r) of each pair, from the network of the graph's class, [B, N, N]."""
-        require_fitted_size(graphs, self.n_nodes_)
+        if (graphs.sizes != self.n_nodes_).any():
+            raise GraphError(f"It was fitted on graphs of {self.n_nodes_} nodes; explain such graphs or fit it anew.")
         probabilities = torch.empty(graphs.adjacency.shape)
         block = max(1, BLOCK_CELLS // (self.channels * self.n_nodes_**2))
         for c, generator in enumerate(self.generators_):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -13,7 +14,7 @@ from torch import Tensor, nn
 
 from rsgg.baselines import clear
 from rsgg.baselines.clear import CLEAR, CVAE, Given, symmetric
-from rsgg.errors import FitError, GraphError
+from rsgg.errors import GraphError
 from rsgg.graph import GraphBatch
 from rsgg.oracles import CountingOracle, Oracle
 from rsgg.rsgg_ce.adam import Adam
@@ -263,7 +264,7 @@ def test_features_are_standardised_with_the_training_graphs() -> None:
     assert fitted.mean_.tolist() == pytest.approx(raw.mean(0).tolist(), abs=1e-5)
     spread = raw.std(0, ddof=1)
     assert fitted.std_.tolist() == pytest.approx(np.maximum(spread, 1e-6).tolist(), abs=1e-5)
-    ours = fitted._features(graphs())[3, 2].double().numpy()
+    ours = fitted._given(graphs(), torch.zeros(12, dtype=torch.long)).features[3, 2].double().numpy()
     expected = (raw[3 * 7 + 2] - raw.mean(0)) / np.maximum(spread, 1e-6)
     assert ours[spread > 1e-4].tolist() == pytest.approx(expected[spread > 1e-4].tolist(), abs=1e-4)
 
@@ -311,10 +312,69 @@ def test_a_budget_that_ends_the_draws_is_the_reason() -> None:
     assert "budget" in poor.reason and free.reason == "none of 4 draws changed the class"
 
 
-def test_other_sizes_are_refused() -> None:
-    with pytest.raises(FitError, match="needs graphs of one size"):
-        CLEAR.tiny().fit([tree(5), nx.complete_graph(6)], ManyEdges())
+# -- Graphs of different sizes -----------------------------------------------------------------------------
+
+
+def padded(shown: Given, sizes: list[int]) -> Given:
+    """The same graphs without their last nodes, which are padding."""
+    real = torch.arange(4) < torch.tensor(sizes)[:, None]
+    return replace(
+        shown,
+        adjacency=shown.adjacency * (real[:, :, None] & real[:, None, :]),
+        features=shown.features * real[:, :, None],
+        real=real,
+    )
+
+
+@pytest.mark.parametrize("trained", [True, False])
+def test_padding_is_part_of_no_term_and_has_no_gradient(trained: bool) -> None:
+    """The terms from the graphs without their padding, one by one, by torch's own layers; and their gradients."""
+    torch.manual_seed(0)
+    sizes, noise, towards = [3, 4], torch.randn(2, clear.LATENT).double(), torch.randn(2, 4, 4).double()
+    shown = padded(in_double(given()), sizes)
+    networks = [CVAE(4, 3, 2, 0.0).double().train(trained) for _ in range(2)]
+    networks[1].load_state_dict(networks[0].state_dict())
+    mean, log_variance = networks[0].encode(shown)
+    prior = networks[0].prior_mean(shown.auxiliary), networks[0].prior_log_variance(shown.auxiliary)
+    gap = log_variance - prior[1]
+    divergence = 0.5 * (gap.exp() + (mean - prior[0]) ** 2 / prior[1].exp() - 1 - gap).sum(1).mean()
+    read = torch.cat((mean + (log_variance / 2).exp() * noise, shown.condition), 1)
+    features, logits = networks[0].to_features(read).reshape(2, 4, 3), networks[0].to_edges(read).reshape(2, 4, 4)
+    error, surprise, classifier = (torch.zeros((), dtype=torch.double) for _ in range(3))
+    for i, n in enumerate(sizes):
+        error = error + (features[i, :n] - shown.features[i, :n]).norm() / 2
+        soft = logits[i, :n, :n].sigmoid()
+        surprise = surprise + nn.functional.binary_cross_entropy(soft, shown.adjacency[i, :n, :n]) / 2
+        classifier = classifier + (soft * towards[i, :n, :n]).sum()
+    (divergence + error + 2 * surprise + classifier).backward()
+    of = clear.losses(networks[1], shown, noise)
+    (of.divergence + of.features + 2 * of.edges + (of.soft * towards).sum()).backward()
+    for ours, by_torch in zip((of.divergence, of.features, of.edges), (divergence, error, surprise), strict=True):
+        assert torch.allclose(ours, by_torch, rtol=1e-10)
+    assert not of.soft[0, 3].any() and not of.soft[0, :, 3].any() and (of.soft[1] > 0).all()
+    for (name, a), b in zip(networks[0].named_parameters(), networks[1].parameters(), strict=True):
+        assert a.grad is not None and b.grad is not None, name
+        assert torch.allclose(a.grad, b.grad, rtol=1e-8, atol=1e-12), name
+        assert b.grad.abs().sum() > 0, name
+
+
+@torch.no_grad()
+def test_the_encoder_does_not_see_padding() -> None:
+    """Encoded as by a network for graphs of their own size; what is decoded there is zero."""
+    torch.manual_seed(0)
+    network, small = CVAE(4, 3, 2, 0.0).eval(), CVAE(3, 3, 2, 0.0).eval()
+    of_encoder = {name: w for name, w in network.state_dict().items() if not name.startswith(("to_features", "to_ed"))}
+    small.load_state_dict(of_encoder, strict=False)
+    shown = padded(given(), [3, 3])
+    alone = replace(shown, adjacency=shown.adjacency[:, :3, :3], features=shown.features[:, :3], real=None)
+    for in_batch, by_itself in zip(network.encode(shown), small.encode(alone), strict=True):
+        assert torch.allclose(in_batch, by_itself, atol=1e-6)
+    features, soft = network.decode(torch.randn(2, clear.LATENT), shown)
+    assert not features[:, 3].any() and not soft[:, 3].any() and not soft[:, :, 3].any()
+    assert (soft[:, :3, :3] > 0).all() and features[:, :3].all()
+
+
+def test_graphs_larger_than_every_training_graph_are_refused_by_name() -> None:
     fitted = CLEAR.tiny().fit(graphs(), ManyEdges())
-    for others in ([tree(8)], [tree(7), tree(6)]):
-        with pytest.raises(GraphError, match="fitted on graphs of 7 nodes"):
-            fitted.edge_probabilities(GraphBatch.of(others), torch.zeros(len(others), dtype=torch.long))
+    with pytest.raises(GraphError, match="fitted on graphs of at most 7 nodes"):
+        fitted.edge_probabilities(GraphBatch.of([tree(8), tree(6)]), torch.zeros(2, dtype=torch.long))

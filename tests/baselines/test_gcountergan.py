@@ -128,7 +128,7 @@ def test_the_loss_is_the_one_of_the_equation() -> None:
     shown = torch.arange(4)
     loss = step.generator_loss(shown).item()
     a = step.adjacency[shown]
-    r = step.generator(a).detach()
+    r = step.generator(a, step.nodes[shown]).detach()
     judged = torch.sigmoid(step.discriminator.eval()(a + r)).tolist()
     expected = 0.0
     for i in range(4):
@@ -143,7 +143,7 @@ def test_residuals_are_symmetric_without_diagonal_and_see_the_whole_image(n: int
     torch.manual_seed(0)
     generator = Generator(n, 4, 8).eval()
     a = torch.zeros(1, n, n).requires_grad_()
-    r = generator(a)
+    r = generator(a, torch.ones(1, n, dtype=torch.bool))
     assert r.shape == (1, n, n) and torch.equal(r, r.transpose(1, 2)) and not r.diagonal(0, 1, 2).any()
     r[0, 0, n - 1].backward()  # one corner of the output depends on every entry of the input
     assert a.grad is not None and (a.grad != 0).all()
@@ -171,10 +171,13 @@ def test_questions_are_counted_and_scheduled() -> None:
 
 
 def test_refusals_are_sentences(learnt: GCounteRGAN) -> None:
-    with pytest.raises(FitError, match="equally many nodes"):
-        GCounteRGAN.tiny().fit([tree(5), unicyclic(6, 3)], TreeCyclesOracle())
-    with pytest.raises(GraphError, match="fitted on graphs of 8 nodes"):
-        learnt.explain([tree(9)], TreeCyclesOracle())
+    with pytest.raises(FitError, match="images of one size; use GCounteRGAN"):
+        ReleasedGCounteRGAN.tiny().fit([tree(5), unicyclic(6, 3)], TreeCyclesOracle())
+    fitted = ReleasedGCounteRGAN.tiny().fit([tree(5), unicyclic(5, 3)], TreeCyclesOracle())
+    with pytest.raises(GraphError, match="fitted on graphs of 5 nodes"):
+        fitted.explain([tree(9)], TreeCyclesOracle())
+    with pytest.raises(GraphError, match="fitted on graphs of at most 8 nodes"):
+        learnt.edge_probabilities(GraphBatch.of([tree(9)]), torch.tensor([0]))
     with pytest.raises(FitError, match="no differentiable relaxation"):
         GCounteRGAN.tiny().fit([*gnp_graphs(20, sizes=(8,)), nx.complete_graph(8)], TriangleOracle())
 

@@ -68,7 +68,7 @@ def test_the_generator_is_built_of_these_layers(n: int) -> None:
         x = leaky(functional.conv_transpose2d(x, up.weight, up.bias, stride=2, padding=1))
     image = torch.tanh(functional.conv2d(x, generator.head.weight, generator.head.bias, padding=3))[:, 0, :n, :n]
     assert torch.allclose(generator.image(a), image, atol=1e-5)
-    residual = generator(a)
+    residual = generator(a, torch.ones(3, n, dtype=torch.bool))
     for u in range(n):
         for v in range(n):
             expected = (image[:, u, v] + image[:, v, u]) / 2 if u != v else torch.zeros(3)
@@ -158,7 +158,7 @@ def test_the_discriminators_loss_weighs_real_graphs_by_their_score(monkeypatch: 
     loss = step._discriminator_step()
     with torch.no_grad():
         a = step.adjacency[[1, 4, 5]]
-        generated = a + step.generator.eval()(a)
+        generated = a + step.generator.eval()(a, step.nodes[[1, 4, 5]])
     assert torch.allclose(shown[0], torch.cat((step.real[[0, 2, 3]], generated)), atol=1e-6)
     weights = [float(scores[i]) / float(scores[[0, 2, 3]].mean()) for i in (0, 2, 3)]
     expected = []
@@ -219,7 +219,7 @@ class Edits(nn.Module):
         super().__init__()
         self.residual = nn.Parameter(residual)
 
-    def forward(self, adjacency: Tensor) -> Tensor:
+    def forward(self, adjacency: Tensor, real: Tensor) -> Tensor:
         return self.residual.expand(len(adjacency), -1, -1)
 
 
