@@ -2,7 +2,8 @@
 
     OBS    Oblivious Bidirectional Search (Abrate & Bonchi 2021): random edits until the class changes, then undo them
     DDBS   Data-Driven Bidirectional Search (same paper): the same, edits drawn by edge frequencies in the training set
-    DCE    the closest training graph of another class (Distribution Compliant Explanation)
+    DCE    the closest training graph of another class (Distribution Compliant Explanation); where nodes are not the
+           same in all graphs, they are matched
     IRand  random flips of a growing number of node pairs, each time from the input (iRand of the GRETEL framework)
 
 Bidirectional search. *Forward:* put the edges of G in a random order, then its missing edges in a random order, and
@@ -40,6 +41,7 @@ implemented by Abrate and Bonchi"), k, L, p₀ and b included. Deviations from i
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -47,8 +49,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, hyper
-from rsgg.graph import GraphBatch
+from rsgg.edits import Codes, applied, recoded
+from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, candidates_of, hyper
+from rsgg.graph import GraphBatch, resized
+from rsgg.matching import edits_to, labelled, match, reachable
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.seeds import streams, uniforms
 
@@ -186,7 +190,7 @@ class DDBS(OBS):
 
     def _weights(self, adjacency: np.ndarray, classes: Tensor) -> np.ndarray:
         low, high = (end(self.difference_, (1, 2), keepdim=True) for end in (torch.amin, torch.amax))
-        difference = _padded(self.difference_, adjacency.shape[1])
+        difference = resized(self.difference_, adjacency.shape[1])
         scaled = torch.where(high > low, (difference - low) / (high - low), 0.5)[classes].numpy()
         return self.ignorance + np.where(adjacency > 0, 1 - scaled, scaled)
 
@@ -318,60 +322,95 @@ def _pair(number: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(kw_only=True)
 class DCE(Explainer):
-    """The closest training graph of another class, among those with as many nodes; further candidates are the next
-    closest. Nodes are compared by their number, so the answer depends on how they are numbered.
+    """The closest training graph of another class; further candidates are the next closest.
 
-    The classes of the training graphs are known from fitting; the answer is still checked with one call, because where
-    there are node features it keeps those of the input.
+    With `nodes="numbered"`, node i of one graph is node i of the other. Only training graphs with as many nodes are
+    compared, by the pairs that differ, and the answer depends on how nodes are numbered.
+
+    With `nodes="matched"`, nodes of different graphs are not the same things. Every training graph of another class is
+    matched with the input (`rsgg.matching`: by labels, neighbours and shared edges), and the one whose matching takes
+    the fewest edits is returned, as edits of the input: pairs, and where nodes have labels (X is one-hot) labels that
+    change, leaves that are added and nodes that are dropped. All of them count in the GED, as in
+    `rsgg.metrics.ged_with_nodes`; as the matching is a good one and not the best, that GED is an upper bound of the
+    true distance. What is returned is the training graph itself, up to how nodes are numbered and edge features, which
+    are those of the input: by construction it is as plausible as a real graph. Training graphs that edits cannot say
+    are passed over: those with too many nodes that are no leaves, and, where nodes have no labels, all with another
+    number of nodes; features are then those of the input. An input for which no training graph is left is a failure.
+
+    "auto" is "numbered" where all training graphs have equally many nodes, else "matched". The classes of the training
+    graphs are known from fitting; the answer is still checked with one call, since features may be the input's.
     """
+
+    nodes: str = hyper(
+        "auto", "nodes", choices=("auto", "numbered", "matched"), doc="how nodes of two graphs are compared"
+    )
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         adds=True, removes=True, learns=True, permutation_invariant=False, deterministic=True
     )
 
     def _fit(self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, seed: int) -> None:
-        self.adjacency_, self.sizes_, self.classes_ = graphs.adjacency, graphs.sizes, classes
+        self.known_ = GraphBatch(graphs.adjacency, graphs.sizes, graphs.features, ("",) * len(graphs))
+        self.classes_ = classes
+        self.numbered_ = graphs.of_one_size if self.nodes == "auto" else self.nodes == "numbered"
 
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
     ) -> list[Candidate]:
-        distance = _distances(graphs.adjacency, self.adjacency_)
-        fits = (graphs.sizes[:, None] == self.sizes_) & (classes[:, None] != self.classes_)
-        nearest = distance.masked_fill(~fits, torch.inf).argsort(dim=1, stable=True)
-        offered, reasons = {}, []
-        for i, (n, count) in enumerate(zip(graphs.sizes.tolist(), fits.sum(1).tolist(), strict=True)):
+        nearest = self._by_number if self.numbered_ else self._by_matching
+        offered: dict[int, Codes] = {}
+        results: list[Candidate] = []
+        for i, (edits, no_more) in enumerate(nearest(graphs, classes, k)):
             for j in range(k):
-                if j < count and not oracle.exhausted(i * k + j):
-                    offered[i * k + j] = self.adjacency_[nearest[i, j]]
-                no_more = f"only {count} training graphs of another class have {n} nodes"
-                reasons.append(BUDGET_USED_UP if j < count else no_more)
-        results = [Candidate(None, reason) for reason in reasons]
+                results.append(Candidate(None, BUDGET_USED_UP if j < len(edits) else no_more))
+                if j < len(edits) and not oracle.exhausted(i * k + j):
+                    offered[i * k + j] = edits[j]
         if offered:
             owner = torch.tensor(list(offered))
-            adjacency = _padded(torch.stack(list(offered.values())), graphs.n_nodes)
-            flips = oracle.predict(graphs.candidates(adjacency, owner // k), owner) != classes[owner // k]
-            for i, graph, flip in zip(owner.tolist(), adjacency, flips.tolist(), strict=True):
-                results[i] = Candidate(graph) if flip else Candidate(None, "the candidate does not change the class")
+            asked = applied(graphs, owner // k, list(offered.values()))
+            flips = oracle.predict(asked, owner) != classes[owner // k]
+            made = candidates_of(graphs, (owner // k).tolist(), list(offered.values()))
+            for i, candidate, flip in zip(offered, made, flips.tolist(), strict=True):
+                results[i] = candidate if flip else Candidate(None, "the candidate does not change the class")
         return results
 
+    def _by_number(self, graphs: GraphBatch, classes: Tensor, k: int) -> Iterator[tuple[list[Codes], str]]:
+        """For each graph the edits to the k nearest, coded for the padded size, and why there are no more of them."""
+        known = self.known_.adjacency
+        fits = (graphs.sizes[:, None] == self.known_.sizes) & (classes[:, None] != self.classes_)
+        nearest = _distances(graphs.adjacency, known).masked_fill(~fits, torch.inf).argsort(dim=1, stable=True)
+        for i, (n, count) in enumerate(zip(graphs.sizes.tolist(), fits.sum(1).tolist(), strict=True)):
+            others = resized(known[nearest[i, : min(k, count)]], graphs.n_nodes)
+            edits = [torch.triu(other != graphs.adjacency[i]).flatten().nonzero()[:, 0].numpy() for other in others]
+            yield edits, f"only {count} training graphs of another class have {n} nodes"
+
+    def _by_matching(self, graphs: GraphBatch, classes: Tensor, k: int) -> Iterator[tuple[list[Codes], str]]:
+        """As `_by_number`, with nodes that are matched."""
+        known = labelled(self.known_)
+        for graph, c in zip(labelled(graphs), classes.tolist(), strict=True):
+            others = [known[j] for j in (self.classes_ != c).nonzero().flatten().tolist() if reachable(graph, known[j])]
+            found = [match(graph, other) for other in others]
+            nearest = np.argsort([cost for _, cost in found], kind="stable")[:k].tolist()
+            edits = [edits_to(graph, others[j], found[j][0]) for j in nearest]
+            reason = f"edits can make only {len(others)} training graphs of another class of this one"
+            yield [recoded(codes, len(graph.labels), graphs.n_nodes) for codes in edits], reason
+
     def _state(self) -> dict[str, Tensor]:
-        return {"adjacency": self.adjacency_, "sizes": self.sizes_, "classes": self.classes_}
+        features = {} if self.known_.features is None else {"features": self.known_.features}
+        known = {"adjacency": self.known_.adjacency, "sizes": self.known_.sizes, "classes": self.classes_, **features}
+        return {**known, "numbered": torch.tensor(self.numbered_)}
 
     def _restore(self, state: dict[str, Tensor]) -> None:
-        self.adjacency_, self.sizes_, self.classes_ = state["adjacency"], state["sizes"], state["classes"]
+        nameless = ("",) * len(state["sizes"])
+        self.known_ = GraphBatch(state["adjacency"], state["sizes"], state.get("features"), nameless)
+        self.classes_, self.numbered_ = state["classes"], bool(state["numbered"])
 
 
 def _distances(graphs: Tensor, others: Tensor) -> Tensor:
     """GED between all graphs and all others, float32 [B, T] (exact: whole numbers), as |a| + |b| - 2 a·b."""
     n = max(graphs.shape[1], others.shape[1])
-    a, b = (_padded(adjacency, n).flatten(1).float() for adjacency in (graphs, others))
+    a, b = (resized(adjacency, n).flatten(1).float() for adjacency in (graphs, others))
     return (a.sum(1)[:, None] + b.sum(1) - 2 * a @ b.T) / 2
-
-
-def _padded(adjacency: Tensor, n: int) -> Tensor:
-    """Cut or pad the last two axes to n nodes; what is cut off belongs to nodes that are not there."""
-    missing = n - adjacency.shape[-1]
-    return torch.nn.functional.pad(adjacency, (0, missing, 0, missing))
 
 
 # -- What the searches share -----------------------------------------------------------------------------

@@ -385,16 +385,16 @@ def _changed(graph: Graph, codes: Codes) -> tuple[Changed, dict[int, int | None]
     labels = np.concatenate((plain_labels(graph), label[leaves]))
     labels[node[kind == RELABEL]] = label[kind == RELABEL]
     goes = set(node[kind == DROP].tolist()) - set(node[leaves].tolist())
-    gone = np.array(sorted(_drops(adjacency, goes)), dtype=np.int64)
+    gone = np.array(sorted(drops(adjacency, goes)), dtype=np.int64)
     for side in (adjacency, adjacency.T):  # an edge that was added to a dropped node has no effect
         side[gone] &= np.pad(graph.adjacency, (0, len(leaves)))[gone]
-    dropped = _drops(adjacency, set(gone.tolist()))
+    dropped = drops(adjacency, set(gone.tolist()))
     adjacency[gone] = 0
     adjacency[:, gone] = 0
     return Changed(graph, adjacency, labels, ~np.isin(np.arange(n + len(leaves)), gone)), dropped
 
 
-def _drops(adjacency: np.ndarray, goes: set[int]) -> dict[int, int | None]:
+def drops(adjacency: np.ndarray, goes: set[int]) -> dict[int, int | None]:
     """The nodes that are dropped, each with the neighbour that it has at that moment."""
     left, dropped = adjacency.copy(), dict[int, int | None]()
     while free := [v for v in sorted(goes - dropped.keys()) if left[v].sum() <= 1]:

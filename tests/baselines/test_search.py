@@ -428,7 +428,7 @@ def test_dce_is_the_nearest_by_a_plain_loop(trees: Dataset) -> None:
 
 
 def test_dce_needs_as_many_nodes() -> None:
-    explainer = DCE().fit([tree(9), unicyclic(9, 3), unicyclic(6, 3)], TreeCyclesOracle())
+    explainer = DCE(nodes="numbered").fit([tree(9), unicyclic(9, 3), unicyclic(6, 3)], TreeCyclesOracle())
     results = explainer.explain([tree(9, 5), tree(6, 5), tree(12)], TreeCyclesOracle(), k=2)
     assert [r.found for r in results] == [True, False, True, False, False, False]
     assert results[1].reason == "only 1 training graphs of another class have 9 nodes"
