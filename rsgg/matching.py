@@ -10,8 +10,7 @@ The cheapest matching is NP-hard to find. `match` finds a good one in two steps:
 
 1. Each pair of nodes has a price that only looks at their labels and at those of their neighbours, and an assignment
    problem is solved (Riesen & Bunke 2009).
-2. With the edges that a matching keeps counted for what they are, the assignment problem is solved again and again, as
-   long as the cost falls (Frank-Wolfe steps of length one: Leordeanu et al. 2009, Bougleux et al. 2017).
+2. Two nodes exchange what they are sent to, always those that lower the cost the most, until no exchange does.
 
 Only what `rsgg.edits` can say is a matching: a node can be added only as a leaf of a node that was there. So another
 graph can be reached if it has at most as many nodes, or if enough of the nodes that it has too many are leaves.
@@ -32,7 +31,6 @@ from rsgg.plausibility import node_labels
 
 Matrix = NDArray[np.float64]
 IMPOSSIBLE = 1e6  # price of what cannot be said as edits: more than any two graphs are apart
-MOST_STEPS = 20  # of the second part; nearly all searches end after a few
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,16 +78,29 @@ def match(graph: Labelled, other: Labelled) -> tuple[Codes, int]:
     The other graph must be `reachable`.
     """
     nodes, (a, b) = _node_prices(graph, other), _same_size(graph.adjacency, other.adjacency)
-    sent = linear_sum_assignment(nodes + _edge_prices(graph, other))[1]
-    cost = _cost(nodes, a, b, sent)
-    for _ in range(MOST_STEPS):
-        again = linear_sum_assignment(nodes - 2 * a @ b[sent])[1]
-        new = _cost(nodes, a, b, again)
-        if new >= cost:
-            break
-        sent, cost = again, new
+    sent = _exchanged(nodes, a, b, linear_sum_assignment(nodes + _edge_prices(graph, other))[1])
+    cost = nodes[np.arange(len(sent)), sent].sum() + np.abs(a - b[np.ix_(sent, sent)]).sum() / 2
     sent = sent[: len(graph.labels)]
     return np.where(sent < len(other.labels), sent, -1), round(cost)
+
+
+def _exchanged(nodes: Matrix, a: Matrix, b: Matrix, sent: Codes) -> Codes:
+    """The matching after all exchanges of two nodes that lower its cost; `b` is the other graph, in its own order."""
+    sent, b = sent.copy(), b[np.ix_(sent, sent)]
+    while True:
+        # If i and j exchange, their edges to each k but i and j change places: the sum over k, for all i and j at once.
+        shared = a @ b
+        now = shared.diagonal()
+        more_shared = shared + shared.T - now[:, None] - now + 2 * a * b
+        price = nodes[:, sent]
+        paid = price.diagonal()
+        saved = 2 * more_shared - (price + price.T - paid[:, None] - paid)
+        i, j = np.unravel_index(saved.argmax(), saved.shape)
+        if saved[i, j] <= 0:
+            return sent
+        sent[[i, j]] = sent[[j, i]]
+        b[[i, j]] = b[[j, i]]
+        b[:, [i, j]] = b[:, [j, i]]
 
 
 def edits_to(graph: Labelled, other: Labelled, sent: Codes) -> Codes:
@@ -149,9 +160,3 @@ def _same_size(adjacency: NDArray[np.uint8], other: NDArray[np.uint8]) -> tuple[
     """Both matrices with nodes that are nothing behind their own, [n + m, n + m]."""
     n, m = len(adjacency), len(other)
     return np.pad(adjacency.astype(float), (0, m)), np.pad(other.astype(float), (0, n))
-
-
-def _cost(nodes: Matrix, a: Matrix, b: Matrix, sent: Codes) -> float:
-    """What a matching costs: its nodes, and the edges of both graphs but for those that they share."""
-    shared = (a * b[np.ix_(sent, sent)]).sum()
-    return float(nodes[np.arange(len(sent)), sent].sum() + (a.sum() + b.sum()) / 2 - shared)
