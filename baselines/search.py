@@ -392,7 +392,7 @@ class DCE(Explainer):
             found = [match(graph, other) for other in others]
             nearest = np.argsort([cost for _, cost in found], kind="stable")[:k].tolist()
             edits = [edits_to(graph, others[j], found[j][0]) for j in nearest]
-            reason = f"edits can make only {len(others)} training graphs of another class of this one"
+            reason = f"only {len(others)} training graphs of another class can be made of it by edits"
             yield [recoded(codes, len(graph.labels), graphs.n_nodes) for codes in edits], reason
 
     def _state(self) -> dict[str, Tensor]:

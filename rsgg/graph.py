@@ -567,10 +567,10 @@ class GraphBatch(Sequence[Graph]):
         def rows(values: Tensor) -> Tensor:
             return pad(values, (0, 0, 0, more))
 
-        table = self.edge_features
-        if table is not None:
-            table = table.new_zeros(len(self), n, n, *table.shape[3:])
-            table[:, : self.n_nodes, : self.n_nodes] = self.edge_features
+        table, known = None, self.edge_features
+        if known is not None:
+            table = known.new_zeros(len(self), n, n, *known.shape[3:])
+            table[:, : self.n_nodes, : self.n_nodes] = known
         return GraphBatch(
             resized(self.adjacency, n),
             self.sizes,

@@ -123,7 +123,7 @@ def edits_to(graph: Labelled, other: Labelled, sent: Codes) -> Codes:
             u * n + v,
             node_codes(RELABEL, staying[renamed], labels[renamed], n),
             node_codes(ADD_LEAF, staying[order[stem]], other.labels[new], n),
-            node_codes(DROP, np.flatnonzero(~kept), np.int64(0), n),
+            node_codes(DROP, np.flatnonzero(~kept), 0, n),
         )
     )
 

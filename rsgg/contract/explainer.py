@@ -51,7 +51,7 @@ def check_explainer(explainer: type[Explainer] | Explainer, oracle: Oracle | Pro
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """What an explainer is tested on; `many_sizes` is None where the oracle knows graphs of one size only."""
+    """What an explainer is tested on; `many_sizes` is None where there are only graphs of one size for the oracle."""
 
     oracle: Oracle
     train: GraphBatch
@@ -102,8 +102,8 @@ def _ground_of_problem(problem: Problem) -> Ground:
             f"The problem {problem.name!r} has too few graphs of some class to check an explainer on it; it needs some "
             "graphs of every class besides those that are explained."
         )
-    graphs = problem.graphs
-    return Ground(problem.oracle, graphs.select(torch.tensor(train)), graphs.select(torch.tensor(test)), None)
+    to_fit_on, to_explain = (problem.graphs.select(torch.tensor(part)) for part in (train, test))
+    return Ground(problem.oracle, to_fit_on, to_explain, None if to_explain.of_one_size else to_explain)
 
 
 class Subject:
@@ -150,14 +150,19 @@ class Subject:
 
 
 class SpyOracle(WrappedOracle):
-    """Any oracle, with a note of how many graphs it really saw: questions past the counter show here."""
+    """Any oracle, with a note of how many graphs it really saw, and whether one had edges at nodes that are padding.
+
+    Questions past the counter show here.
+    """
 
     def __init__(self, oracle: Oracle) -> None:
         super().__init__(oracle)
         self.seen = 0
+        self.edges_on_padding = False
 
     def predict(self, graphs: GraphBatch) -> Tensor:
         self.seen += len(graphs)
+        self.edges_on_padding |= bool(graphs.adjacency[~graphs.node_mask].any())
         return super().predict(graphs)
 
     def relaxed(self, adjacency: Tensor, features: Tensor | None = None) -> Tensor:
@@ -496,6 +501,8 @@ def sizes_may_differ(subject: Subject) -> str | None:
     except RSGGError:
         return None
     _require_sound(subject, fitted.explain(graphs, subject.oracle))
+    touched = subject.oracle.edges_on_padding
+    require(not touched, f"{subject.name} asks about graphs with edges at nodes that are padding; mask them.")
     return None
 
 

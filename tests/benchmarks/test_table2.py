@@ -129,6 +129,10 @@ def test_the_plan_has_all_tasks_rows_and_controls() -> None:
     rows = {cell.method.title for cell in cells}
     assert {"empty:control", "one-removal:control", "identity:control", "dce:search"} <= rows
     assert {method.title for method in methods.choose(list(ROWS))} == rows
+    matched = [
+        cell.method for cell in cells if cell.method.name == "dce" and cell.method.options == {"nodes": "matched"}
+    ]
+    assert len(matched) == 5 * len(tasks.LEARNT), "nodes of real graphs have no common numbers"
 
 
 # -- a folder and a model of one's own ---------------------------------------------------------------------------
@@ -174,13 +178,16 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_a_folder_and_a_model_run_by_options_alone(own: Path, tmp_path: Path) -> None:
-    wanted = ["two-sided-min", "two-sided-min-feasible", "rsgg-ce-nodes", "empty", "one-removal"]
+    wanted = ["two-sided-min", "two-sided-min-feasible", "rsgg-ce-nodes", "dce", "dce-min", "empty", "one-removal"]
     options = Table2Options(tu=own, model="ring_model:model", methods=wanted, folds=["0"], jobs=1, out=tmp_path / "out")
     assert Table2().run(options) == 0
     table = pd.read_csv(tmp_path / "out" / "table2.csv")
     assert set(table["task"]) == {"rings-model"} and set(table["method"]) == set(wanted)
     means = table.set_index(["method", "metric"])["mean"]
     assert means["two-sided-min", "correctness"] == means["rsgg-ce-nodes", "correctness"] == 1
+    assert means["dce", "validity_class_1"] == means["dce-min", "validity_class_1"] == 1, "rings of 6 and 8 nodes"
+    assert means["dce", "validity_class_0"] < 1, "a ring of 6 nodes cannot become one of 7, which has no leaves"
+    assert means["dce", "ged_on_success"] > means["dce-min", "ged_on_success"]
     assert means["two-sided-min-feasible", "feasible"] == 1 > means["two-sided-min", "feasible"]
     assert means["empty", "validity_class_1"] == 1 and means["empty", "validity_class_0"] == 0
     built = tables.markdown("table2", Results((tmp_path / "out",)))

@@ -126,13 +126,19 @@ TARGETS = (
     ),
     Target(
         "baselines/clear.py",
-        ("tests/baselines/test_clear_by_hand.py", "tests/baselines/test_clear.py", "tests/baselines/test_declared.py"),
+        (
+            "tests/baselines/test_clear_by_hand.py",
+            "tests/baselines/test_clear.py",
+            "tests/baselines/test_many_sizes.py",
+            "tests/baselines/test_declared.py",
+        ),
     ),
     Target(
         "baselines/gcountergan.py",
         (
             "tests/baselines/test_gcountergan_by_hand.py",
             "tests/baselines/test_gcountergan.py",
+            "tests/baselines/test_many_sizes.py",
             "tests/baselines/test_declared.py",
         ),
     ),

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -19,7 +20,7 @@ from rsgg.baselines.search import IRand
 from rsgg.edges import EdgeBatch
 from rsgg.errors import GraphError
 from rsgg.explainer import Explainer
-from rsgg.graph import Graph, GraphBatch
+from rsgg.graph import Graph, GraphBatch, resized
 from rsgg.oracles import TreeCyclesOracle
 from tests.graphs import gnp_graphs, tree, unicyclic
 
@@ -227,6 +228,28 @@ def test_batches_and_lists_of_edges_carry_edge_features() -> None:
     assert renamed.edge_features is not None and renamed.edge_features[0, 0, 2] == 7, "old pair 2, 3"
     cropped = batch.select(torch.tensor([1])).cropped(2)
     assert cropped.adjacency.shape == (1, 2, 2) and EdgeBatch.of(cropped).edge_features.tolist() == [3]  # type: ignore[union-attr]
+
+
+def test_resized_graphs_are_the_same_with_other_padding() -> None:
+    """Each graph taken out of its padding is what it was, whatever the padding; encodings and origins move along."""
+    table = np.add.outer(np.arange(5), np.arange(5))
+    graphs = [
+        Graph(np.ones((n, n)) - np.eye(n), np.eye(3)[np.arange(n) % 3], f"g{n}", table[:n, :n]) for n in (2, 5, 3)
+    ]
+    batch = GraphBatch.of(graphs)
+    batch = replace(batch, origin=torch.arange(5).expand(3, 5).masked_fill(~batch.node_mask, -1))
+    encoded = batch.encoding("structural")
+    wider = batch.resized(8)
+    assert wider.n_nodes == 8 and wider.names == batch.names and torch.equal(wider.sizes, batch.sizes)
+    assert torch.equal(wider.encodings["structural"][:, :5], encoded) and not wider.encodings["structural"][:, 5:].any()
+    assert wider.origin is not None and (wider.origin[:, 5:] == -1).all()
+    for one in (wider, wider.resized(5), wider.resized(6)):
+        for was, now in zip(batch, one, strict=True):
+            for part in ("adjacency", "features", "edge_features"):
+                assert np.array_equal(getattr(was, part), getattr(now, part))
+    assert torch.equal(wider.resized(5).adjacency, batch.adjacency)
+    assert not wider.adjacency[~wider.node_mask].any()
+    assert resized(torch.ones(2, 1, 3, 3), 4).sum() == 18 and resized(torch.ones(2, 3, 3), 2).shape == (2, 2, 2)
 
 
 @pytest.mark.parametrize(

@@ -172,13 +172,9 @@ def test_no_exchange_of_two_nodes_is_cheaper() -> None:
 
 
 def test_graphs_without_labels_are_matched_if_they_have_equally_many_nodes() -> None:
-    for features in (None, 0.5):
-        batch = GraphBatch.of(
-            [
-                Graph(nx.to_numpy_array(graph), features and np.full((len(graph), 2), features))
-                for graph in gnp_graphs(9)
-            ]
-        )
+    for with_features in (False, True):
+        half = [np.full((len(graph), 2), 0.5) if with_features else None for graph in gnp_graphs(9)]
+        batch = GraphBatch.of([Graph(nx.to_numpy_array(g), x) for g, x in zip(gnp_graphs(9), half, strict=True)])
         seen = labelled(batch)
         for i, one in enumerate(seen):
             assert one.fixed and not one.labels.any() and len(one.labels) == int(batch.sizes[i])
