@@ -6,6 +6,7 @@ bad data get one sentence on stderr and exit code 2, never a traceback.
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import os
 import subprocess
@@ -20,10 +21,10 @@ import typer
 from typer.exceptions import TyperException
 
 from benchmarks.registry.names import imported
-from benchmarks.results.files import LOCAL, REFERENCE, ROOT
+from benchmarks.results.files import LOCAL, REFERENCE, ROOT, shown
 from benchmarks.running import options
 from benchmarks.running.options import RunOptions, available_cores
-from rsgg.errors import RSGGError
+from rsgg.errors import RSGGError, UsageError
 
 app = typer.Typer(
     help="Reproduce the RSGG-CE paper: data, methods, tables and figures.\n\nExample: ./reproduce.sh table1 --smoke",
@@ -240,6 +241,20 @@ def report(
     from figures.report import run
 
     print(run(results, out, beside_reference=beside_reference))
+
+
+@command("The manual as a web site that needs no network.", "manual")
+def manual() -> None:
+    """Into build/manual, always: MkDocs empties the folder that it writes to."""
+    if importlib.util.find_spec("mkdocs") is None:
+        raise UsageError("MkDocs is not installed; give this command through ./reproduce.sh, whose environment has it.")
+    page = ROOT / "build" / "manual" / "index.html"
+    arguments = ["-m", "mkdocs", "build", "--strict", "--quiet", "--config-file", str(ROOT / "docs" / "mkdocs.yml")]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}  # about what comes after the pinned version
+    if subprocess.run([sys.executable, *arguments], cwd=ROOT, env=environment).returncode:
+        raise typer.Exit(1)
+    print(f"The manual is written: open {shown(page)}.")
+    print(f"To search in it, serve it: python3 -m http.server --bind 127.0.0.1 -d {shown(page.parent)}")
 
 
 @command("Check counterfactuals from a file and enter them into the leaderboard.", "submit edits.csv --name Mine")

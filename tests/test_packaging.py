@@ -28,7 +28,14 @@ NOT_IMPORTED = {
         "dask-jobqueue",
         "psycopg",
     },  # a user starts workers with the one; SQLAlchemy loads the other by its URL
-    "dev": {"mypy", "pytest-xdist", "ruff", "setuptools"},  # programs and a plug-in
+    "dev": {  # programs, plug-ins and a theme
+        "mkdocs-material",
+        "mkdocstrings-python",
+        "mypy",
+        "pytest-xdist",
+        "ruff",
+        "setuptools",
+    },
     "benchmark": set(),
     "molecules": set(),
     "plot": set(),
@@ -64,8 +71,8 @@ def test_the_extras_are_what_the_benchmark_imports(declared: dict[str, set[str]]
     assert imported("benchmarks", "figures") - declared[""] == expected
 
 
-def test_the_tests_import_nothing_that_is_not_declared(declared: dict[str, set[str]]) -> None:
-    used = imported("tests")
+def test_tests_and_manual_import_nothing_that_is_not_declared(declared: dict[str, set[str]]) -> None:
+    used = imported("tests", "docs")
     assert used <= set().union(*declared.values())
     assert declared["dev"] - NOT_IMPORTED["dev"] <= used
 

@@ -212,9 +212,9 @@ def test_without_rdkit_a_sentence_says_how_to_get_it(monkeypatch: pytest.MonkeyP
         explain_molecule("CCO", has_nitrogen)
 
 
-def test_the_readme_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+def test_the_example_of_the_manual_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "manual" / "explain.md").read_text(encoding="utf-8")
     (source,) = (block for block in re.findall(r"```py\n(.*?)```", text, flags=re.S) if "molecules" in block)
-    exec(compile(source, "README.md", "exec"), {})
+    exec(compile(source, "explain.md", "exec"), {})
     first = capsys.readouterr().out.splitlines()[0].split()
     assert "N" in first[0] and 0 < float(first[1]) <= 1

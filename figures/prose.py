@@ -1,35 +1,42 @@
-"""The blocks of the README that hold numbers, made from the reference results and written between markers.
+"""The blocks of the README and the manual that hold numbers, from the reference results, written between markers.
 
-    python figures/readme.py
+    python figures/prose.py
 
-Numbers in the README are computed, never typed; a test compares them with the files in `results/reference`.
+Numbers in prose are computed, never typed: a test compares every block with the files in `results/reference`. A block
+stands in one page, between `<!-- NAME: written by figures/prose.py -->` and `<!-- end of NAME -->`.
 """
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby, product
+from pathlib import Path
 
 import pandas as pd
 
 from benchmarks.registry import ablations as grids
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.metrics import METRICS
-from benchmarks.registry.rules import IN_PART
-from benchmarks.results.files import REFERENCE, ROOT, shown, write_text
+from benchmarks.registry.rules import CAN_FAIL, INDEPENDENT, REPRODUCED
+from benchmarks.results.files import REFERENCE, ROOT, write_text
+from benchmarks.results.paper import printed
 from benchmarks.results.reader import Results
 from benchmarks.results.searches import SEARCHED_AS
+from figures.tables import measurements
 from figures.tables import training as of_training
-from figures.tables.numbers import PREDICTION, cells, row_label, stored
-from figures.tables.sheet import Cell, Group, Sheet, pipes, row_marks
+from figures.tables.numbers import PREDICTION, cells, number, row_label, stored
+from figures.tables.sheet import ABSENT, SYMBOLS, Cell, Group, Sheet, pipes, row_marks
 from figures.tables.statements import glance, in_short
 from figures.tables.table1 import CALLS, CALLS_RULE, PAPER, RowView, layout
 
-README = ROOT / "README.md"
+README, MANUAL = ROOT / "README.md", ROOT / "docs" / "manual"
 COLUMNS = {  # metric: decimals
     "correctness": 3, "correctness_class_0": 2, "correctness_class_1": 2, "ged": 2, "ged_on_success": 2,
 }  # fmt: skip
-LEFT_OUT = frozenset(  # rows that the README has no room for, those "+ min" among them
+LEFT_OUT = frozenset(  # rows that a page has no room for, those "+ min" among them
     {
         "rsgg-ce-multinomial", "released-untrained", "released-uniform", "random-min", "two-sided", "complete",
         "identity", "meg-classes", *(name for name, variant in methods.rows() if methods.made_of((name, variant))),
@@ -55,14 +62,14 @@ def _name(method: str, variant: str) -> Cell:
 
 
 def table1(results: Results) -> str:
-    """What became of the printed numbers, a table per data set of the paper, and the findings."""
+    """What became of the printed numbers, a table per data set of the paper."""
     table = stored(results, "table1", as_text=False)
     means = table.set_index(["dataset", "method", "variant", "metric"])["mean"].sort_index()
     rows = layout(results)
     shown = [row for entry in tasks.of_paper() for row in rows.get(entry.name, ()) if row.method not in LEFT_OUT]
     tables = [_of_dataset(means, name, [*own]) for name, own in groupby(shown, lambda row: row.dataset)]
     about = f"{CALLS_RULE} {row_marks(row.marks for row in shown)}{_collapsed(results, shown)}"
-    return "\n\n".join([*tables, about, _listed(stored(results, "findings"))])
+    return "\n\n".join([*tables, about])
 
 
 def summary(results: Results) -> str:
@@ -95,12 +102,100 @@ def _collapsed(results: Results, rows: list[RowView]) -> str:
     return f" Fits that collapse: {', '.join(parts)}." if parts else ""
 
 
-def _listed(findings: pd.DataFrame) -> str:
+# -- The README's table ------------------------------------------------------------------------------------
+
+OF_README = ("correctness", "ged")
+WORTH = (
+    "✓ reproduced, where our 95 % prediction interval could have missed it; (✓) reproduced, which says less: the "
+    "interval also holds a rival's printed number or a class prior, or the number follows from others, or its "
+    "accounting was inferred from the print; ≈ not reproduced, but the order of the methods holds; ≠ differs."
+)
+
+
+def ten_rows(results: Results) -> str:
+    """A line for each method and data set of the paper: printed, by the released code, and as its paper defines it."""
+    verdicts = stored(results, "verdicts").set_index(["dataset", "method", "metric"])
+    ours = {(row.dataset, row.method): row for rows in layout(results).values() for row in rows if _is_main(row)}
+    headings = [
+        "",
+        *(f"{METRICS[name].label}, {whose}" for name in OF_README for whose in ("printed", "released", "ours")),
+    ]
+    lines, marks = [], ""
+    for entry, method in product(tasks.of_paper(), methods.PAPER):
+        row, line = ours.get((entry.name, method)), [Cell(f"{methods.label(method)} on {entry.label}")]
+        own = row.marks if row else ""
+        marks += own
+        for metric in OF_README:
+            cell, key = printed(entry.name, method, metric), (entry.name, method, metric)
+            line.append(Cell(cell.text if cell else "×", "printed"))
+            line.append(Cell(_released(verdicts.loc[key]) if key in verdicts.index else ABSENT))
+            line.append(Cell(f"{row.cell(metric).text} {own}".strip() if row else ABSENT))
+        lines.append(line)
+    elsewhere = [
+        f"{methods.label(method)} as released is measured on {tasks.label(data)}, as its printed row is"
+        for method, data in zip(verdicts.index.get_level_values("method"), verdicts["measured_on"], strict=True)
+        if data not in tasks.PAPER
+    ]
+    notes = f"{WORTH} {'; '.join(dict.fromkeys(elsewhere))}. {row_marks(marks)}"
+    return f"{_pipes(headings, lines)}\n\n{notes}"
+
+
+def _is_main(row: RowView) -> bool:
+    return row.method in methods.PAPER and row.variant == "faithful"
+
+
+def _released(verdict: pd.Series) -> str:
+    """What the released code computes with its verdict, in brackets where agreement says little."""
+    mean, sign = number(verdict["mean"]), SYMBOLS.get(verdict["verdict"], "")
+    informative = verdict["kind"] == INDEPENDENT and verdict["can_fail"] == CAN_FAIL
+    return f"{mean} {sign if informative or verdict['verdict'] != REPRODUCED else f'({sign})'}".strip()
+
+
+# -- A page per method -------------------------------------------------------------------------------------
+
+
+def rows_of(typed: str, results: Results) -> str:
+    """Rows ("meg,meg-classes"): their names, how they are typed, their classes, and settings that differ."""
+    own = [method for method in methods.choose([typed]) if not method.base]
+    lines = [[_name(*row.row), *cells(f"`{row.title}`", f"`{row.explainer}`", _settings(row))] for row in own]
+    return _pipes(["Row", "Typed as", "Class", "Settings that differ from the class's defaults"], lines)
+
+
+def _settings(row: methods.Method) -> str:
+    """Options in words: those that hold everywhere, then those of tasks, tasks that are alike together."""
+    by_options: dict[str, list[str]] = {}
+    for task, options in row.on.items():
+        by_options.setdefault(_options(options), []).append(task)
+    said = [_options(row.options)] if row.options else []
+    said += [f"{_places(where)}: {options}" for options, where in by_options.items()]
+    return "; ".join(said) or "none"
+
+
+def _places(names: Sequence[str]) -> str:
+    """Where settings hold: all tasks with learnt oracles, or tasks by name."""
+    learnt = {entry.name for entry in tasks.LEARNT}
+    named = [tasks.label(name) for name in names if name not in learnt or not learnt <= set(names)]
+    return "on " + " · ".join([*(["tasks with learnt oracles"] if learnt <= set(names) else []), *named])
+
+
+def _options(options: methods.Options) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in options.items())
+
+
+def verdicts_on(method: str, results: Results) -> str:
+    """A line for each number that Table 1 prints for a method: the released code's, the verdict and its worth."""
+    table = stored(results, "verdicts")
     lines = []
-    for line in findings.to_dict("records"):
-        failed = f" Not so: {line['fails']}." if line["verdict"] == IN_PART else ""
-        lines.append(f"- {line['finding']} *{line['verdict'].capitalize()}.*{failed}")
-    return "\n".join(["What a close reading of the paper found, each line computed from these results:\n", *lines])
+    for line in table[table["method"] == method].to_dict("records"):
+        metric = METRICS[line["metric"]]
+        mean, low, high = (number(line[name], metric.decimals) for name in ("mean", "pi_low", "pi_high"))
+        ours = Cell(mean, "", line["verdict"], "", f"[{low}, {high}]")
+        named, worth = (tasks.label(line["measured_on"]), metric.label), ("verdict", "kind", "can_fail", "explanation")
+        lines.append([*cells(*named), Cell(line["printed"], "printed"), ours, *cells(*(line[name] for name in worth))])
+    headings = [
+        "On", "Metric", "Printed", "As released [95 % prediction]", "Verdict", "Kind", "Could fail", "Explanation",
+    ]  # fmt: skip
+    return _pipes(headings, lines)
 
 
 # -- Ablations and claims --------------------------------------------------------------------------------
@@ -213,8 +308,7 @@ def searches(results: Results) -> str:
         winner = f"{line.winner_correctness:.3f} ({line.winner_ged:.1f})"
         default = f"{line.default_correctness:.3f} ({line.default_ged:.1f})"
         rows.append(cells(f"{whose}, {line.protocol}", line.trials, *seen, winner, default))
-    link = f"Tuning effort of each row: [tuning.md]({shown(REFERENCE)}/tuning.md)." if results.path("tuning") else ""
-    return f"{_pipes(headings, rows)}\n\n{link}".strip()
+    return _pipes(headings, rows)
 
 
 # -- Training ----------------------------------------------------------------------------------------------
@@ -281,26 +375,106 @@ def search(results: Results) -> str:
     return f"**What to keep in mind.** {best} needs {' and '.join(parts)}; {', '.join(more)}."
 
 
-# -- The file --------------------------------------------------------------------------------------------
+# -- Other data --------------------------------------------------------------------------------------------
 
-BLOCKS = {
-    "summary": summary, "results": table1, "training": training, "break even": break_even, "search": search,
-    "ablations": ablations, "claims": claims, "growth": growth, "searches": searches,
+ELSEWHERE = (
+    ("rsgg-ce", "faithful"), ("rsgg-ce-taught", "beyond"), ("rsgg-ce-certified", "beyond"), WITHOUT_LEARNING,
+)  # fmt: skip
+
+
+def elsewhere(table: str, results: Results) -> str:
+    """Correctness, GED and calls of a few rows on the tasks of a stored table: unseen problems, or nodes."""
+    means = stored(results, table, as_text=False).set_index(["task", "method", "variant", "metric"])["mean"]
+    names = list(dict.fromkeys(means.index.get_level_values("task")))
+    shown = [row for row in ELSEWHERE if any((name, *row, "correctness") in means.index for name in names)]
+    lines = []
+    for name in names:
+        found = [
+            [means.get((name, *row, metric)) for metric in ("correctness", "ged_on_success", "explain_calls")]
+            for row in shown
+        ]
+        texts = [ABSENT if None in found_ else "{:.2f} ({:.2f}; {:.1f})".format(*found_) for found_ in found]
+        lines.append(cells(tasks.label(name), *texts))
+    headings = ["Correctness (GED on success; calls to explain)", *(row_label(*row) for row in shown)]
+    return _pipes(headings, lines)
+
+
+def known_tasks(results: Results) -> str:
+    """Every task of the registry: what it is called and typed, its data set, its oracle and its classes."""
+    lines = [
+        cells(entry.label, f"`{entry.name}`", f"`{entry.dataset}`", f"`{entry.oracle}`", ", ".join(entry.class_names))
+        for entry in tasks.TASKS
+        if not entry.task
+    ]
+    return _pipes(["Task", "Typed as", "Data set", "Oracle", "Classes"], lines)
+
+
+def data_sets(results: Results) -> str:
+    """The statistics of the data sets, printed beside measured."""
+    parts = []
+    for sheet in measurements.datasets(results, everything=True):
+        parts += [sheet.caption, pipes(sheet), "\n".join(f"- {note}" for note in sheet.notes)]
+    return "\n\n".join(filter(None, parts))
+
+
+def real_data(results: Results) -> str:
+    """What the rows of Table 2 find on each task; or that the reference does not hold it yet."""
+    kinds = results.table("table2_kinds")
+    if kinds is None:
+        return "The committed reference does not hold this table yet."
+    names = list(dict.fromkeys(kinds["task"]))
+    found = kinds.set_index(["task", "method", "variant"])["finds"]
+    rows = [row for row in methods.rows() if any((name, *row) in found.index for name in names)]
+    lines = [
+        [_name(*row), *cells(*(str(found.get((name, *row), ABSENT)).removeprefix("finds ") for name in names))]
+        for row in rows
+        if not methods.made_of(row)
+    ]
+    return _pipes(["Finds", *map(tasks.label, names)], lines)
+
+
+# -- The pages ---------------------------------------------------------------------------------------------
+
+Block = Callable[[Results], str]
+BLOCKS: dict[str, Block] = {
+    "summary": summary, "ten rows": ten_rows, "results": table1, "training": training, "break even": break_even,
+    "search": search, "ablations": ablations, "claims": claims, "growth": growth, "searches": searches,
+    "unseen": partial(elsewhere, "unseen"), "nodes": partial(elsewhere, "nodes"), "real data": real_data,
+    "tasks": known_tasks, "data sets": data_sets,
 }  # fmt: skip
+OF_NAMES = {"rows of ": rows_of, "verdicts on ": verdicts_on}  # blocks whose name ends with what they are about
+MARKED = re.compile(r"<!-- (?P<name>.+?): written by figures/prose\.py -->.*?<!-- end of (?P=name) -->", re.DOTALL)
 
 
-def with_blocks(readme: str, results: Results) -> str:
-    """The README with its blocks, each between the markers of its name, as these results have them."""
-    for name, block in BLOCKS.items():
-        begin, end = f"<!-- {name}: written by figures/readme.py -->", f"<!-- end of {name} -->"
-        before, found, rest = readme.partition(begin)
-        if found:
-            readme = f"{before}{begin}\n{block(results)}\n{end}{rest.partition(end)[2]}"
-    return readme
+def block(name: str) -> Block:
+    """What makes the block of this name."""
+    for start, about in OF_NAMES.items():
+        if name.startswith(start):
+            return partial(about, name.removeprefix(start))
+    return BLOCKS[name]
+
+
+def pages() -> list[Path]:
+    """The README and every page of the manual."""
+    return [README, *sorted(MANUAL.rglob("*.md"))]
+
+
+def with_blocks(page: str, results: Results) -> str:
+    """A page with its blocks, each between the markers of its name, as these results have them."""
+
+    def written(found: re.Match[str]) -> str:
+        name = found["name"]
+        return f"<!-- {name}: written by figures/prose.py -->\n{block(name)(results)}\n<!-- end of {name} -->"
+
+    return MARKED.sub(written, page)
 
 
 def main() -> None:
-    write_text(README, with_blocks(README.read_text(encoding="utf-8"), Results((REFERENCE,))))
+    results = Results((REFERENCE,))
+    for path in pages():
+        before = path.read_text(encoding="utf-8")
+        if (after := with_blocks(before, results)) != before:
+            write_text(path, after)
 
 
 if __name__ == "__main__":
