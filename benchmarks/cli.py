@@ -107,6 +107,7 @@ experiment(
 
 # -- Other commands --------------------------------------------------------------------------------------
 
+COMMITTED = sorted(path.stem for path in REFERENCE.glob("*.csv"))
 DataDir = Annotated[
     Path | None, typer.Option(envvar="RSGG_DATA_DIR", help="Folder that holds the data sets; else they are downloaded.")
 ]
@@ -133,6 +134,7 @@ def setup(data_dir: DataDir = None) -> None:
         print(f"Data: Tree-Cycles is generated; ASD is there, {len(ASD().load(data_dir))} graphs, checksums match.")
     except DataError as error:
         print(f"Data: Tree-Cycles is generated. {error} Everything that does not need ASD runs.")
+    print("Next: ./reproduce.sh show table1 for the committed results, ./reproduce.sh table1 --smoke for a first run.")
 
 
 @command("Style, types and tests: ruff, mypy and pytest; fails when any of them does.", "test --long")
@@ -201,7 +203,7 @@ def claims(
 
 @command("Print a stored table at once: the committed reference, or yours with --out.", "show table1")
 def show(
-    what: Annotated[str, typer.Argument(help="Which table, e.g. table1, verdicts, findings, claims, hpo_summary.")],
+    what: Annotated[str, typer.Argument(help=f"Which table; committed are {', '.join(COMMITTED)}.")],
     out: Annotated[Path, typer.Option(help="Folder of results to show from.")] = REFERENCE,
     everything: Annotated[bool, typer.Option("--all", help="All rows and columns, with reasons.")] = False,
 ) -> None:
@@ -227,7 +229,7 @@ def figures(
         gaps = f" (missing: {'; '.join(entry.missing)})" if entry.missing else ""
         print(f"{entry.name}.pdf, .png{gaps}")
     tables = list(write_tables(stored.again(), folder))
-    print(f"All of them, and {len(tables)} files of tables, are in {folder}.")
+    print(f"All of them, and {len(tables)} files of tables, are in {shown(folder)}; ./reproduce.sh report shows them.")
 
 
 @command("All stored results on one web page that needs no network, with an explorer of single graphs.", "report")

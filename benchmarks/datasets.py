@@ -18,6 +18,7 @@ from scipy.sparse.csgraph import shortest_path
 
 from benchmarks.registry import tasks
 from benchmarks.results.artefacts import Artefacts
+from benchmarks.results.files import shown
 from benchmarks.results.paper import of_paper
 from figures import tables
 from rsgg.data import TU, Dataset, Molecules, TreeCycles
@@ -159,6 +160,7 @@ def run(out: Path, data_dir: Path | None) -> None:
     with Artefacts(out, "datasets") as files:
         files.text("datasets.csv", pd.DataFrame(compare(data_dir)).to_csv(index=False))
     tables.show("datasets", out)
+    print(f"Written into {shown(out)}: datasets.csv.")
 
 
 if __name__ == "__main__":

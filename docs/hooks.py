@@ -23,8 +23,8 @@ from benchmarks.registry.names import imported
 
 ROOT = Path(__file__).resolve().parent.parent
 LINK = re.compile(r"\]\((?P<path>[^)\s#]+)(?P<anchor>#[^)\s]*)?\)")
-DECLARED = re.compile(r"<!-- hyper-parameters of (?P<where>[\w.]+:\w+) -->")
-TOP = re.compile(r"<!-- top of (?P<module>[\w.]+) -->")
+DECLARED = re.compile(r"^<!-- hyper-parameters of (?P<where>[\w.]+:\w+) -->$", re.MULTILINE)
+TOP = re.compile(r"^<!-- top of (?P<module>[\w.]+) -->$", re.MULTILINE)
 CODE = re.compile(r"<code>(?P<name>(?:rsgg|benchmarks|figures)(?:\.\w+)+)</code>")
 
 

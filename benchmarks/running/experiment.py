@@ -23,7 +23,7 @@ import pandas as pd
 import pyarrow as pa
 from rich.console import Console
 
-from benchmarks.results.artefacts import Artefacts
+from benchmarks.results.artefacts import Artefacts, read_manifest
 from benchmarks.results.cell import Cell, canonical
 from benchmarks.results.files import shown, write_text
 from benchmarks.results.ledger import Store, Stored, curves, joined
@@ -221,6 +221,7 @@ class Experiment(ABC):
             _say_stopped(self.so_far(options, store), fresh=options.fresh)
             return 130
         self._print(options)
+        self._say_where(options)
         say_noticed(store)
         return max(code, _say_failures(report, store))
 
@@ -280,6 +281,14 @@ class Experiment(ABC):
 
         for name in self.shown(options):
             tables.show(name, options.results, everything=bool(options.methods))  # who names rows wants to see them
+
+    def _say_where(self, options: Any) -> None:
+        """What was written, where, and what to do with it."""
+        listed, folder = read_manifest(options.results).get("files", {}), shown(options.results)
+        files = sorted(name for name, about in listed.items() if about.get("made_by") == self.name)
+        if files:
+            print(f"Written into {folder}: {', '.join(files)}.")
+            print(f"Next: ./reproduce.sh figures --results {folder}, ./reproduce.sh report --results {folder}.")
 
     def so_far(self, options: Any, store: Store) -> str:
         """What is stored, for the sentence that is said when a run is stopped."""

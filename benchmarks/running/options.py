@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from typer import Option
 
+from benchmarks.registry import methods, tasks
 from benchmarks.results.files import LOCAL
 
 
@@ -23,6 +24,9 @@ def available_cores() -> int:
 
 Names = list[str] | None
 DATASETS = ("--datasets", "--data")
+METHOD_NAMES = ", ".join(dict.fromkeys(row.name for row in methods.METHODS if not row.base))
+TABLE1_TASKS = ", ".join(task.name for task in tasks.TASKS if task.in_table1)
+LEARNT_TASKS = ", ".join(task.name for task in tasks.LEARNT)
 
 
 def option(default: Any, says: str, *flags: str, **how: Any) -> Any:
@@ -34,8 +38,14 @@ def option(default: Any, says: str, *flags: str, **how: Any) -> Any:
 class RunOptions:
     """What to compute, how, and where to put it. Lists are typed with commas: `--methods rsgg-ce,cf2 --folds 0-3`."""
 
-    methods: Names = option(None, "Methods, e.g. rsgg-ce,cf2, rsgg-ce:released, or your own: my_module:MyExplainer.")
-    datasets: Names = option(None, "Data sets, e.g. tree-cycles,asd, or your own: my_module:my_task.", *DATASETS)
+    methods: Names = option(
+        None,
+        f"Methods, e.g. rsgg-ce,cf2, rsgg-ce:released, or your own: my_module:MyExplainer. There are {METHOD_NAMES}; "
+        "with -min behind a name, its results made minimal.",
+    )
+    datasets: Names = option(
+        None, f"Data sets, e.g. tree-cycles,asd, or your own: my_module:my_task. There are {TABLE1_TASKS}.", *DATASETS
+    )
     folds: Names = option(None, "Folds, e.g. 0-3,7.")
     seeds: Names = option(None, "Replicates, e.g. 0-4: each has generated data and folds of its own.")
     jobs: int = option(available_cores(), "Worker processes.", "--jobs", "-j", min=1)
@@ -76,7 +86,11 @@ class Table1Options(RunOptions):
 class Table2Options(RunOptions):
     """What the table of real data understands besides: data and a model of one's own."""
 
-    datasets: Names = option(None, "Tasks, e.g. mutagenicity-gcn,bbbp-gin, or your own: my_module:my_task.", *DATASETS)
+    datasets: Names = option(
+        None,
+        f"Tasks, e.g. mutagenicity-gcn,bbbp-gin, or your own: my_module:my_task. There are {LEARNT_TASKS}.",
+        *DATASETS,
+    )
     tu: Path | None = option(None, "A folder of yours in TU format: it is the task that is run.")
     model: str = option("", "The PyG model to explain on it, my_module:model; else a GIN is trained in each fold.")
 

@@ -57,8 +57,9 @@ FILES = {"convergence": "convergence_checks"}  # what a table is made from, wher
 COMMANDS = {  # that compute a table, by how its name begins, where they are not called like it
     "verdicts": "table1", "findings": "table1", "comparisons": "table1", "training": "table1",
     "convergence_checks": "convergence", "runtime_growth": "runtime", "hyperparameters": "hpo", "hpo_": "hpo",
-    "tuning": "hpo", "speed_batching": "speed", "ablation_": "ablation", "table2_": "table2",
+    "tuning": "hpo", "ablation_": "ablation", "table2_": "table2", "leaderboard": "submit",
 }  # fmt: skip
+SCRIPTS = ("speed",)  # begin the names of tables that a script computes, which is no command
 
 
 def names(folder: Path) -> list[str]:
@@ -69,7 +70,7 @@ def names(folder: Path) -> list[str]:
 def sheets(name: str, results: Results, *, everything: bool = False) -> list[Sheet]:
     """A table as data: what is seen first, or everything."""
     if name not in AS_PRINTED and results.table(FILES.get(name, name)) is None:
-        return [sheet.text(name, name, f"No {name} is stored; ./reproduce.sh {_command(name)} computes it.")]
+        return [sheet.text(name, name, f"No {name} is stored; {_command(name)} computes it.")]
     if name in BUILDERS:
         return BUILDERS[name](results, everything=everything)
     build = measurements.ablation if name.startswith("ablation_") else as_stored
@@ -77,8 +78,11 @@ def sheets(name: str, results: Results, *, everything: bool = False) -> list[She
 
 
 def _command(name: str) -> str:
-    """The command that computes a table."""
-    return next((command for start, command in COMMANDS.items() if name.startswith(start)), name)
+    """What to type to have a table computed."""
+    script = next((script for script in SCRIPTS if name.startswith(script)), "")
+    if script:
+        return f"python benchmarks/{script}.py"
+    return f"./reproduce.sh {next((command for start, command in COMMANDS.items() if name.startswith(start)), name)}"
 
 
 def _in(kind: str, built: Sequence[Sheet]) -> list[Sheet]:
@@ -151,5 +155,5 @@ def show(name: str, folder: Path, *, everything: bool = False) -> None:
 def _not_there(name: str, folder: Path) -> str:
     there = ", ".join(names(folder)) or "none yet"
     if name in {*names(REFERENCE), *BUILDERS} or name.startswith(tuple(COMMANDS)):
-        return f"{shown(folder)} holds no {name} yet; ./reproduce.sh {_command(name)} computes it (stored: {there})."
+        return f"{shown(folder)} holds no {name} yet; {_command(name)} computes it (stored: {there})."
     return f"There is no stored table {name!r}; in {shown(folder)} there are: {there}."

@@ -14,16 +14,20 @@ from typing import Any, ClassVar
 import pandas as pd
 import pytest
 import torch
+import typer
 
 from benchmarks import cli
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.names import names, numbers
+from benchmarks.results.artefacts import Artefacts
 from benchmarks.results.cell import Cell
-from benchmarks.results.files import ROOT
+from benchmarks.results.files import REFERENCE, ROOT
 from benchmarks.running.options import RunOptions
 from benchmarks.running.plan import cells_for
 from benchmarks.running.run_cell import Outcome, run_cell
 from benchmarks.running.workers import Work
+from benchmarks.table1 import Table1
+from figures import tables
 from rsgg.errors import UsageError
 from rsgg.explainer import Candidate, Capabilities, Explainer
 
@@ -76,7 +80,7 @@ BAD = {
 
 COMMANDS = (
     "setup", "test", "table1", "ablation", "runtime", "convergence", "hpo", "traces", "datasets", "claims", "check",
-    "show", "figures", "report", "publish", "verify",
+    "show", "figures", "report", "publish", "verify", "manual",
 )  # fmt: skip
 
 
@@ -102,6 +106,37 @@ def test_help_has_an_example_for_every_command(capsys: pytest.CaptureFixture[str
         assert command in overview
         assert cli.main([command, "--help"]) == 0
         assert f"Example: ./reproduce.sh {command}" in " ".join(capsys.readouterr().out.split())
+
+
+def test_help_lists_the_values_that_can_be_given(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", "2000")
+    assert cli.main(["show", "--help"]) == 0
+    tables = capsys.readouterr().out
+    assert all(path.stem in tables for path in REFERENCE.glob("*.csv"))
+    assert cli.main(["table1", "--help"]) == 0
+    options = capsys.readouterr().out
+    assert all(f" {method.name}" in options for method in methods.METHODS if not method.base)
+    assert all(f" {task.name}" in options for task in tasks.TASKS if task.in_table1)
+
+
+def test_advice_names_commands_that_exist():
+    known = set(typer.main.get_command(cli.app).commands)  # type: ignore[attr-defined]
+    for name in {*tables.names(REFERENCE), *tables.BUILDERS, *tables.COMMANDS, "nodes", "unseen", "leaderboard"}:
+        typed = tables._command(name)
+        script = ROOT / typed.removeprefix("python ")
+        assert typed.removeprefix("./reproduce.sh ") in known or script.is_file(), typed
+
+
+def test_a_run_ends_with_what_it_wrote_and_what_to_do_next(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    for name, file in (("table1", "table1.csv"), ("table1", "table1.md"), ("claims", "claims.csv")):
+        with Artefacts(tmp_path, name) as files:
+            files.text(file, "")
+    Table1()._say_where(RunOptions(out=tmp_path))
+    written, following = capsys.readouterr().out.splitlines()
+    assert written == f"Written into {tmp_path}: table1.csv, table1.md."
+    assert (
+        following == f"Next: ./reproduce.sh figures --results {tmp_path}, ./reproduce.sh report --results {tmp_path}."
+    )
 
 
 def test_a_script_is_the_command_of_its_name(capsys: pytest.CaptureFixture[str]):

@@ -145,6 +145,12 @@ def test_links_lead_to_files_and_headings_that_are_there(page: str) -> None:
         assert not anchor or anchor[1:] in headings(path), f"{page}: {target}{anchor}"
 
 
+def test_every_page_is_in_the_navigation() -> None:
+    navigation = (ROOT / "docs" / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
+    missing = [page for path in PAGES[1:] if (page := path.relative_to(MANUAL).as_posix()) not in navigation]
+    assert not missing, f"name {missing[0]} in docs/mkdocs.yml"
+
+
 def headings(path: Path) -> set[str]:
     found = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), flags=re.M)
     return {re.sub(r"[^\w\- ]", "", name.lower().replace("²", "2")).strip().replace(" ", "-") for name in found}
