@@ -399,13 +399,16 @@ def elsewhere(table: str, results: Results) -> str:
     return _pipes(headings, lines)
 
 
+FEW_CLASSES = 4  # are named; of more, how many there are
+
+
 def known_tasks(results: Results) -> str:
     """Every task of the registry: what it is called and typed, its data set, its oracle and its classes."""
-    lines = [
-        cells(entry.label, f"`{entry.name}`", f"`{entry.dataset}`", f"`{entry.oracle}`", ", ".join(entry.class_names))
-        for entry in tasks.TASKS
-        if not entry.task
-    ]
+    lines = []
+    for entry in (entry for entry in tasks.TASKS if not entry.task):
+        data, oracle = (f"`{where.partition(':')[2]}`" for where in (entry.dataset, entry.oracle))
+        classes = " / ".join(entry.class_names) if len(entry.class_names) <= FEW_CLASSES else len(entry.class_names)
+        lines.append(cells(entry.label, f"`{entry.name}`", data, oracle, classes))
     return _pipes(["Task", "Typed as", "Data set", "Oracle", "Classes"], lines)
 
 

@@ -5,7 +5,7 @@ sampled. Inside an unguarded group pairs are sampled together; inside a guarded 
 
 Algorithm 1 builds the counterfactual up from nothing: A' starts without the pairs of any group, and a pair that is
 sampled *enters* it. So a guarded group of existing edges starts without all of them and adds them one by one until the
-class changes, which is not "remove as few as possible"; for that use the constraint `rsgg.OnlyRemovals` with
+class changes, which is not "remove as few as possible"; for that use `rsgg.constraints.OnlyRemovals` with
 `TaughtRSGGCE`, whose ranked search starts from the input. Pairs that are in no group stay as they are, in training too.
 """
 
