@@ -31,7 +31,7 @@ from benchmarks.registry.names import numbers
 from benchmarks.results.artefacts import Artefacts
 from benchmarks.results.cell import Cell
 from benchmarks.results.ledger import history_table
-from benchmarks.results.summary import accounted
+from benchmarks.results.summary import MEANS, accounted
 from benchmarks.running.experiment import Experiment, Finished
 from benchmarks.running.plan import grid
 from benchmarks.running.run_cell import Observer, Run
@@ -49,7 +49,6 @@ OF_LEDGER = ("correctness", "ged_on_success", "explain_calls", "fit_calls")
 MEASURED = ("edits_on_motif_edges", "ends_in_motifs", "oracle_accuracy")
 METRICS = (*OF_LEDGER, "found_within_2", *MEASURED)
 OF_MOTIF_NODES = tuple(name for name in METRICS if name not in ("fit_calls", "oracle_accuracy"))
-COLUMNS = ("task", "method", "variant", "metric", "mean", "ci_low", "ci_high", "n")
 
 
 class OfMotifs(Observer):
@@ -84,15 +83,15 @@ def measured(result: Counterfactual, whole: NodeGraph, predicted: np.ndarray) ->
 
 
 def table(done: Finished) -> pd.DataFrame:
-    """`COLUMNS`, from the ledger and from what was measured of motifs."""
+    """`MEANS`, from the ledger and from what was measured of motifs."""
     if done.ledger.empty:
-        return pd.DataFrame(columns=list(COLUMNS))
+        return pd.DataFrame(columns=list(MEANS))
     rows = accounted(done.ledger)[[*WHOSE, "ged", *OF_LEDGER]]
     rows = rows.merge(done.history.reindex(columns=[*WHOSE, "motif_node", *MEASURED]), on=WHOSE)
     found = rows["correctness"] == 1
     rows["found_within_2"] = (found & (rows["ged"] <= 2)).astype(float)
     rows.loc[~found, list(MEASURED[:2])] = np.nan
-    return pd.DataFrame(_lines(rows), columns=list(COLUMNS))
+    return pd.DataFrame(_lines(rows), columns=list(MEANS))
 
 
 def _lines(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:

@@ -21,7 +21,6 @@ leaving the data.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,7 @@ from benchmarks.registry.metrics import METRICS
 from benchmarks.registry.rules import LOST_PLAUSIBILITY, MOST_EDITS, VALID
 from benchmarks.results.artefacts import Artefacts
 from benchmarks.results.cell import Cell
-from benchmarks.results.summary import ROW, accounted, compare, fold_estimate
+from benchmarks.results.summary import ROW, accounted, compare, means_of
 from benchmarks.running.experiment import Experiment, Finished
 from benchmarks.running.options import Table2Options
 from benchmarks.running.plan import cells_for
@@ -51,7 +50,6 @@ ROWS = (
 )  # fmt: skip
 WHOSE = [*ROW, "seed", "fold", "instance"]
 LEFT_OUT = ("runtime", "oracle_calls", "correctness_class_0", "correctness_class_1", "optimality_gap", "removal_auroc")
-COLUMNS = ("task", "method", "variant", "metric", "mean", "ci_low", "ci_high", "n")
 KINDS = ("finds explanations", "finds adversarial examples", "finds little")
 
 
@@ -75,21 +73,11 @@ def per_graph(done: Finished) -> pd.DataFrame:
 
 
 def table(rows: pd.DataFrame) -> pd.DataFrame:
-    """`COLUMNS`: a line per task, row and metric that applies; n are graphs."""
-    return pd.DataFrame(_lines(rows), columns=list(COLUMNS))
-
-
-def _lines(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """A line per task, row and metric that applies (`benchmarks.results.summary.MEANS`)."""
     of_table1 = [name for name in METRICS if name not in LEFT_OUT]
     classes = [name for name in rows if name.startswith("validity_class_")]
     areas = ["area_over_ged", "area_over_calls", "sparsity_on_success"]
-    for (task, method, variant), own in rows.groupby(ROW, sort=False):
-        for name in (*of_table1, *classes, *areas, *(measure for measure in MEASURED if measure in rows)):
-            known = own[own[name].notna()]
-            if len(known):
-                estimate = fold_estimate(known, name)
-                line = {"task": task, "method": method, "variant": variant, "metric": name, "n": len(known)}
-                yield line | {part: estimate[part] for part in ("mean", "ci_low", "ci_high")}
+    return means_of(rows, (*of_table1, *classes, *areas, *(measure for measure in MEASURED if measure in rows)))
 
 
 def kinds(lines: pd.DataFrame) -> pd.DataFrame:
@@ -125,8 +113,7 @@ class Table2(Experiment):
         return Quality(options.data_dir)
 
     def tables(self, done: Finished, files: Artefacts, options: Any) -> None:
-        rows = per_graph(done) if not done.ledger.empty else pd.DataFrame()
-        lines = table(rows) if len(rows) else pd.DataFrame(columns=list(COLUMNS))
+        lines = table(pd.DataFrame() if done.ledger.empty else per_graph(done))
         files.csv("table2.csv", lines)
         files.csv("table2_kinds.csv", kinds(lines))
         files.csv("table2_comparisons.csv", compare(done.ledger, list(methods.choose())))

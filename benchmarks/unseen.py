@@ -22,7 +22,7 @@ from benchmarks.registry import tasks
 from benchmarks.registry.metrics import METRICS
 from benchmarks.results.artefacts import Artefacts
 from benchmarks.results.cell import Cell
-from benchmarks.results.summary import ROW, accounted, fold_estimate
+from benchmarks.results.summary import accounted, means_of
 from benchmarks.running.experiment import Experiment, Finished
 from benchmarks.running.plan import cells_for
 
@@ -30,21 +30,11 @@ LOOKED_AT = 100
 REPLICATES = ("7001-7003",)
 FOLDS = (0,)
 ROWS = ("rsgg-ce-certified", "rsgg-ce-taught", "rsgg-ce:faithful", "obs", "two-sided-min")
-COLUMNS = ("task", "method", "variant", "metric", "mean", "ci_low", "ci_high", "n")
 
 
 def table(ledger: pd.DataFrame) -> pd.DataFrame:
-    """`COLUMNS`: a line per task, row and metric; n are graphs."""
-    if ledger.empty:
-        return pd.DataFrame(columns=list(COLUMNS))
-    lines: list[dict[str, Any]] = []
-    for (task, method, variant), own in accounted(ledger).groupby(ROW, sort=False):
-        for metric in (name for name in METRICS if own[name].notna().any()):
-            known = own[own[metric].notna()]
-            estimate = fold_estimate(known, metric)
-            named = {"task": task, "method": method, "variant": variant, "metric": metric, "n": len(known)}
-            lines.append(named | {name: estimate[name] for name in ("mean", "ci_low", "ci_high")})
-    return pd.DataFrame(lines, columns=list(COLUMNS))
+    """A line per task, row and metric (`benchmarks.results.summary.MEANS`)."""
+    return means_of(ledger if ledger.empty else accounted(ledger), METRICS)
 
 
 class Unseen(Experiment):

@@ -7,7 +7,7 @@ interval, which says where a further ten-fold mean would fall, comes from the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -135,6 +135,26 @@ def fold_estimate(rows: pd.DataFrame, metric: str) -> dict[str, float]:
     return {
         "mean": float(means.mean()), "se": se, "ci_low": interval.low, "ci_high": interval.high, "folds": len(means)
     }  # fmt: skip
+
+
+MEANS = ("task", "method", "variant", "metric", "mean", "ci_low", "ci_high", "n")
+
+
+def means_of(rows: pd.DataFrame, metrics: Iterable[str]) -> pd.DataFrame:
+    """`MEANS`: a line per task, row and metric that applies to some of its graphs, of which there are n.
+
+    `rows` has a line per graph, with metrics as columns, NaN where one does not apply. Means are of fold means,
+    intervals are bootstrapped over folds.
+    """
+    chosen, lines = tuple(metrics), []
+    for (task, method, variant), own in rows.groupby(ROW, sort=False) if len(rows) else ():
+        for name in chosen:
+            known = own[own[name].notna()]
+            if len(known):
+                estimate = fold_estimate(known, name)
+                line = {"task": task, "method": method, "variant": variant, "metric": name, "n": len(known)}
+                lines.append(line | {part: estimate[part] for part in ("mean", "ci_low", "ci_high")})
+    return pd.DataFrame(lines, columns=list(MEANS))
 
 
 def means_so_far(ledger: pd.DataFrame) -> pd.DataFrame:

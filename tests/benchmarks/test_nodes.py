@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.nodes import COLUMNS, REPLICATES, ROWS, Nodes, measured
+from benchmarks.nodes import REPLICATES, ROWS, Nodes, measured
 from benchmarks.registry import tasks
 from benchmarks.results.ledger import Store
+from benchmarks.results.summary import MEANS
 from benchmarks.running.options import NodeOptions, RunOptions
 from benchmarks.running.plan import cells_for
 from rsgg.data.nodes import NodeGraph
@@ -59,7 +60,7 @@ def test_a_run_writes_the_table_that_its_ledger_says(tmp_path: Path, monkeypatch
     options = NodeOptions(out=tmp_path, methods=["rsgg-ce-taught", "random", "remove-ego"], **ARGUMENTS)  # type: ignore[arg-type]
     assert Nodes().run(options) == 0
     table = pd.read_csv(tmp_path / "nodes.csv")
-    assert tuple(table.columns) == COLUMNS
+    assert tuple(table.columns) == MEANS
     means = table.set_index(["method", "metric"])["mean"]
     for cell in Nodes().plan(options):
         stored = Store(tmp_path).read(cell)
