@@ -98,6 +98,11 @@ experiment(
     "table2", "benchmarks.table2:Table2", "Real data and learnt oracles: validity, plausibility, feasibility.",
     "table2 --data mutagenicity-gcn", options.Table2Options,
 )  # fmt: skip
+experiment(
+    "robustness", "benchmarks.robustness:Robustness",
+    "Oracles trained again, harmless edits, frozen pairs: what counterfactuals withstand.",
+    "robustness --data mutag-gin", options.Table2Options,
+)  # fmt: skip
 experiment("hpo", "benchmarks.hpo:Hpo", "Search for hyper-parameters.", "hpo --method cf2", options.HpoOptions)
 experiment(
     "traces", "benchmarks.traces:Traces", "What RSGG-CE's sampler does step by step, for figures of the method.",

@@ -21,6 +21,7 @@ from benchmarks.results.cell import Cell
 from benchmarks.results.files import shown, write_bytes
 from benchmarks.results.ledger import Store, compact
 from benchmarks.results.reader import Results
+from benchmarks.robustness import Robustness
 from benchmarks.running.experiment import Experiment, Finished
 from benchmarks.running.options import (
     AblationOptions,
@@ -47,8 +48,9 @@ RENDERED: tuple[tuple[type[Experiment], RunOptions], ...] = (  # in the order in
     (Nodes, NodeOptions()),
     (Unseen, RunOptions()),
     (Table2, Table2Options()),
+    (Robustness, Table2Options()),
 )
-WITH_CURVES = ("table1", "nodes", "table2")  # experiments of which what an observer saw is kept
+WITH_CURVES = ("table1", "nodes", "table2", "robustness")  # experiments of which what an observer saw is kept
 CONFIRMATION = Table1Options(
     methods=["rsgg-ce:faithful", "rsgg-ce-taught", "rsgg-ce-certified", "two-sided-min", "optimum"],
     datasets=["tree-cycles", "tree-cycles-relabelled"],

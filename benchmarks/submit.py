@@ -135,7 +135,7 @@ def _results(task: TaskEntry, lines: pd.DataFrame, data_dir: Path | None) -> tup
             results.append(Counterfactual(graph, made, position, 0, reason, 0, 0.0))
         if not wrong:
             rows = evaluate(results, run.problem.oracle, run.problem.labels[run.fold.test])
-            measures.append(pd.concat((rows, measured(results, run, quality.yardstick(run))), axis=1))
+            measures.append(pd.concat((rows, measured(results, run, quality.of_fold(run))), axis=1))
     return (pd.concat(measures) if measures else pd.DataFrame()), wrong
 
 

@@ -156,8 +156,9 @@ def cell_of(definition: dict[str, Any]) -> Cell:
         raise DataError(f"{method['name']}:{method['variant']} is no row of this version.")
     row = row.for_task(entry.name)
     cell = Cell(
-        entry, row, definition["fold"], definition.get("folds", FOLDS), definition["seed"], definition.get("k", 1)
-    )
+        entry, row, definition["fold"], definition.get("folds", FOLDS), definition["seed"], definition.get("k", 1),
+        observed=definition.get("observed", ""),
+    )  # fmt: skip
     if cell.definition != definition:
         raise DataError(
             f"{cell.title} was computed with other options or an older revision than the registry declares."

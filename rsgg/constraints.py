@@ -26,9 +26,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rsgg.edits import KINDS, Changed, Kind, beside, changed, recoded
+from rsgg.edits import KINDS, Changed, Codes, Kind, beside, changed, recoded
 from rsgg.errors import UsageError
 from rsgg.graph import Graph, GraphBatch
+from rsgg.seeds import numpy_rng
 
 Pairs = tuple[tuple[int, int], ...]
 MOST_EDITS = 256  # of an order that is looked through edit by edit
@@ -123,6 +124,42 @@ class Among(_NamedPairs):
 
     def editable(self, graphs: GraphBatch) -> Tensor:
         return graphs.pair_mask & _mask(self.pairs, graphs.n_nodes)
+
+
+@dataclass(frozen=True)
+class KeepShare(Constraint):
+    """A share of each graph's node pairs stays as it is, drawn at random: round(share · n (n - 1) / 2) of them.
+
+    For measuring what is found where not everything may be edited. The pairs depend on the seed, on the name of the
+    graph and on its number of nodes. As for `Keep`, a leaf whose edge is one of them is not dropped.
+    """
+
+    share: float = 0.2
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.share <= 1:
+            raise UsageError(f"KeepShare was given the share {self.share!r}; give a number from 0 to 1.")
+
+    def kept(self, name: str, n: int) -> Codes:
+        """The pairs of a graph of this name and n nodes that stay, coded u · n + v, ascending."""
+        return _drawn_pairs(self.share, self.seed, name, n)
+
+    def editable(self, graphs: GraphBatch) -> Tensor:
+        mask = graphs.pair_mask
+        for row, (name, n) in enumerate(zip(graphs.names, graphs.sizes.tolist(), strict=True)):
+            u, v = np.divmod(self.kept(name, n), n)
+            mask[row, u, v] = False
+        return mask
+
+
+@lru_cache(maxsize=4096)
+def _drawn_pairs(share: float, seed: int, name: str, n: int) -> Codes:
+    u, v = np.triu_indices(n, 1)
+    drawn = numpy_rng("keep share", seed, name).permutation(u * n + v)[: round(share * len(u))]
+    pairs = np.sort(drawn).astype(np.int64)
+    pairs.flags.writeable = False  # the cache hands out the same array again
+    return pairs
 
 
 def _checked_pairs(pairs: Iterable[Sequence[int]], who: str) -> Pairs:

@@ -212,6 +212,43 @@ def several_candidates(ledger: pd.DataFrame, by: Sequence[str] = ("fold", "insta
     return pd.DataFrame(summaries)
 
 
+# -- Robustness ------------------------------------------------------------------------------------------------
+
+
+def robustness(correct: ArrayLike, predicted: ArrayLike, predicted_cf: ArrayLike) -> Floats:
+    """1/c Σ_i [Φ_i(G) ≠ Φ_i(G')] where Ω(G, G') = 1, NaN elsewhere: the share of c other oracles Φ_1, …, Φ_c for which
+    a valid counterfactual is one too.
+
+    Each of the others is asked about G as well as about G': it may have put G into another class than Φ from the
+    start (`agreement`). `correct` is Ω, [B]; `predicted` and `predicted_cf` are the classes that the others give to G
+    and to G', [c, B].
+    """
+    stays = correctness(predicted, predicted_cf).mean(0)
+    return np.where(np.asarray(correct) > 0, stays, np.nan)
+
+
+def agreement(predicted: ArrayLike, of_others: ArrayLike) -> Floats:
+    """1/c Σ_i [Φ_i(G) = Φ(G)]: the share of c other oracles that give G the same class; `of_others` is [c, B]."""
+    return np.asarray((np.asarray(of_others) == np.asarray(predicted)).mean(0), dtype=np.float64)
+
+
+def stability(
+    edits: Sequence[Iterable[int]], others: Sequence[Iterable[int]], correct: ArrayLike, others_correct: ArrayLike
+) -> Floats:
+    """The `jaccard` index of the edits of two counterfactuals of each instance, of which something harmless differs.
+
+    NaN where the first is not valid: there is nothing to be stable. 0 where only the first is: it has gone.
+    """
+    alike = [jaccard(one, other) for one, other in zip(edits, others, strict=True)]
+    return np.where(np.asarray(correct) > 0, np.asarray(alike) * (np.asarray(others_correct) > 0), np.nan)
+
+
+def actionability(edits: Sequence[Iterable[int]], frozen: Sequence[Iterable[int]], correct: ArrayLike) -> Floats:
+    """Ω(G, G') · [no edited pair is frozen]: is there a valid counterfactual that somebody could act on?"""
+    free = [not set(map(int, one)) & set(map(int, kept)) for one, kept in zip(edits, frozen, strict=True)]
+    return np.asarray((np.asarray(correct) > 0) & np.asarray(free, dtype=bool), dtype=np.float64)
+
+
 # -- Scores of edges -------------------------------------------------------------------------------------------
 
 

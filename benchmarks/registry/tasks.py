@@ -123,6 +123,7 @@ class TaskEntry:
         if self.task:
             task: Task = typed.imported(self.task)
             task = typed.made(task, self.task) if callable(task) else task
+            task = replace(task, **{name: limit for name, limit in self._limits.items() if limit})
         else:
             data, oracle = typed.imported(self.dataset), _made_oracle(self.oracle, self.oracle_options)
             task = Task(

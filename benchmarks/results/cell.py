@@ -1,7 +1,7 @@
 """A cell: the smallest thing that is computed and stored — one method on one fold of one replicate of one task.
 
 A cell is addressed by a hash of what was declared and differs from the default: of the task, of the method with its
-options, of fold, number of folds, seed and number of candidates. A new option with a default changes no address, and
+options, of fold, number of folds, seed, number of candidates and what is observed besides. A new option with a default changes no address, and
 module paths and source text are no part of it, so code can move and be cleaned up without losing results. An author
 whose change does change results says so by raising `Method.revision`.
 """
@@ -35,7 +35,10 @@ class Cell:
     seed: int = 0
     k: int = 1
     graph_seconds: float | None = None  # time limit per explained graph: what it cuts off depends on the machine
-    base_ledger: Any = None  # of a "+ min" cell that is being computed: the stored rows of its base, an Arrow table
+    observed: str = ""  # what an observer measures beside it, where that makes it another cell
+    # Of a cell that is being computed, stored rows that it starts from, an Arrow table: of a "+ min" cell those of its
+    # base, of any other one its own results, as far as another cell has explained these graphs in the same way.
+    base_ledger: Any = None
 
     @cached_property
     def definition(self) -> dict[str, Any]:
@@ -52,6 +55,8 @@ class Cell:
             whole["k"] = self.k
         if self.graph_seconds is not None:
             whole["graph_seconds"] = self.graph_seconds
+        if self.observed:
+            whole["observed"] = self.observed
         plain: dict[str, Any] = declared(whole)
         return plain
 

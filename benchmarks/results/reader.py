@@ -28,6 +28,7 @@ KEYS = {  # the columns that tell rows of a table apart; of those not listed her
     "runtime": ["vary", "value", "method", "variant", "quantity"],
     "runtime_growth": ["vary", "method", "variant", "quantity"],
     "convergence": ["dataset", "method", "variant", "class", "metric"],
+    "robustness": ["task", "method", "variant", "metric"],
     "hpo_summary": ["method", "variant", "dataset", "protocol"],
     "hyperparameters": ["method", "variant", "dataset", "hyperparameter"],
 }

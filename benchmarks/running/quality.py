@@ -29,10 +29,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from benchmarks.results.cell import canonical
 from benchmarks.results.ledger import history_table
 from benchmarks.running.domain import rules_of_domain
-from benchmarks.running.run_cell import Observer, Run
+from benchmarks.running.run_cell import OfFold, Run
 from rsgg.constraints import Constraint
 from rsgg.edits import origins
 from rsgg.explainer import Counterfactual
@@ -76,30 +75,18 @@ class Yardstick:
         return cls(real, held_out, classes, rules_of_domain(run.problem, run.fold, data_dir))
 
 
-class Quality(Observer):
+class Quality(OfFold[Yardstick]):
     """The columns above for the first candidate of every test graph."""
 
     def __init__(self, data_dir: Path | None = None) -> None:
         self.data_dir = data_dir
-        self._task = ""
-        self._made: dict[tuple[int, int], Yardstick] = {}
 
-    def __getstate__(self) -> dict[str, object]:
-        """Worker processes make their own yardsticks."""
-        return {"data_dir": self.data_dir, "_task": "", "_made": {}}
-
-    def yardstick(self, run: Run) -> Yardstick:
-        """That of the fold; those of a task's folds are kept until the next task, since all methods need them."""
-        task, fold = canonical([run.cell.task.definition(), run.cell.folds]), (run.cell.seed, run.cell.fold)
-        if task != self._task:
-            self._task, self._made = task, {}
-        if fold not in self._made:
-            self._made[fold] = Yardstick.of(run, self.data_dir)
-        return self._made[fold]
+    def made_for(self, run: Run) -> Yardstick:
+        return Yardstick.of(run, self.data_dir)
 
     def table(self, run: Run) -> pa.Table | None:
         first = [result for result in run.results if result.candidate == 0]
-        lines = measured(first, run, self.yardstick(run))
+        lines = measured(first, run, self.of_fold(run))
         return history_table(lines.assign(instance=run.fold.test.numpy()).to_dict("records"))
 
 

@@ -1,7 +1,9 @@
-"""Stored results as an explainer, for "+ min" rows, which start from what their base has found."""
+"""Stored results as an explainer: for "+ min" rows, which start from what their base has found, and for cells of which
+another cell has explained the graphs already."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,9 +33,9 @@ class Replayed(Explainer):
     can: Capabilities = field(default=Capabilities(adds=True, removes=True), repr=False)
 
     @classmethod
-    def of(cls, base: Explainer, ledger: pa.Table) -> Replayed:
+    def of(cls, base: Explainer, ledger: pa.Table | pd.DataFrame) -> Replayed:
         """The results of `base` on the graphs of one cell."""
-        rows = with_node_edits(ledger.to_pandas())
+        rows = with_node_edits(ledger if isinstance(ledger, pd.DataFrame) else ledger.to_pandas())
         unsure = base.capabilities.may_return_invalid or not rows["simple"].all()
         can = replace(base.capabilities, learns=False, needs_relaxation=False, may_return_invalid=bool(unsure))
         return cls(ledger=rows, can=can)
@@ -64,6 +66,24 @@ def with_base_ledger(cell: Cell, store: Store) -> Cell:
     """The cell, and if it is a "+ min" cell with the rows of its base, as far as there are any."""
     stored = store.read(cell.base) if cell.base else None
     return replace(cell, base_ledger=stored.table if stored and stored.table.num_rows else None)
+
+
+def with_rows_of(cell: Cell, other: Cell, stores: Sequence[Store]) -> Cell:
+    """The cell with the rows of another one that explains the same graphs, as far as a store has them."""
+    found = (store.read(other) for store in stores)
+    stored = next((one for one in found if one is not None and one.table.num_rows), None)
+    return replace(cell, base_ledger=None if stored is None else stored.table)
+
+
+def rows_about(ledger: pa.Table | None, instances: Tensor) -> pd.DataFrame | None:
+    """The stored rows about these graphs, in their order; None where some are not there or are no simple graphs."""
+    if ledger is None:
+        return None
+    rows = with_node_edits(ledger.to_pandas()).set_index("instance")
+    wanted = instances.tolist()
+    if not set(wanted) <= set(rows.index) or not rows.index.is_unique or not rows["simple"].all():
+        return None
+    return rows.loc[wanted].reset_index()
 
 
 def with_costs_of_base(rows: pd.DataFrame, base: pa.Table) -> pd.DataFrame:

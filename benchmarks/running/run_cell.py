@@ -19,9 +19,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import torch
 
@@ -29,11 +30,12 @@ from benchmarks.registry.tasks import TaskEntry
 from benchmarks.results.cell import Cell, canonical
 from benchmarks.results.ledger import history_table, ledger_table
 from benchmarks.running.domain import rules_of_domain
-from benchmarks.running.replay import Replayed, with_costs_of_base
+from benchmarks.running.replay import Replayed, rows_about, with_costs_of_base
 from rsgg.collapse import CollapseWarning
 from rsgg.compose import Minimised
 from rsgg.errors import DataError, FitError
 from rsgg.explainer import Counterfactual, Explainer
+from rsgg.graph import GraphBatch
 from rsgg.metrics import ScoresEdges, evaluate, removal_auroc
 from rsgg.oracles import CountingOracle
 from rsgg.task import Problem
@@ -110,15 +112,22 @@ class Run:
         """The project's own oracles do not hang; a user's may, and must not hang the run."""
         return PATIENCE if self.cell.task.task else None
 
-    def explain(self, purpose: str = "explain") -> list[Counterfactual]:
-        """Explain the test graphs; another purpose is another seed, for repetitions."""
+    def explain(
+        self, purpose: str = "explain", graphs: GraphBatch | None = None, k: int | None = None
+    ) -> list[Counterfactual]:
+        """Explain the test graphs, or others; another purpose is another seed, for repetitions."""
         seed = self.cell.seed_for(purpose)
         seed_everything(seed)
         oracle = CountingOracle(
             self.problem.oracle, self.problem.budget, self.cell.graph_seconds, patience=self._patience
         )
         # Results are judged by `evaluate`, all in one batch: no need to check them here.
-        return self.explainer.explain(self.test, oracle, k=self.cell.k, seed=seed, check=False)
+        wanted = self.test if graphs is None else graphs
+        return self.explainer.explain(wanted, oracle, k=k or self.cell.k, seed=seed, check=False)
+
+    def repeat(self, stored: pd.DataFrame) -> list[Counterfactual]:
+        """The results that these rows of a ledger hold, a row per test graph; nothing is explained."""
+        return Replayed.of(self.explainer, stored).explain(self.test, self.problem.oracle, check=False)
 
 
 class Observer:
@@ -137,6 +146,36 @@ class Observer:
     def table(self, run: Run) -> pa.Table | None:
         """What is to be stored."""
         return None
+
+
+Made = TypeVar("Made")
+
+
+class OfFold(Observer, Generic[Made]):
+    """An observer that makes something for each fold which all methods need there, such as graphs to compare with.
+
+    The process keeps what was made for the folds of a task until the next task, not the observer itself: a worker gets
+    a new copy of its observer with each cell.
+    """
+
+    def made_for(self, run: Run) -> Made:
+        """Make it; what comes out depends on the fold and on the attributes of the observer alone."""
+        raise NotImplementedError
+
+    def of_fold(self, run: Run) -> Made:
+        """What was made for the fold of this run."""
+        task = f"{type(self).__name__} {vars(self)} {canonical([run.cell.task.definition(), run.cell.folds])}"
+        if task not in _made:
+            _made.clear()
+            _made[task] = {}
+        folds, fold = _made[task], (run.cell.seed, run.cell.fold)
+        if fold not in folds:
+            folds[fold] = self.made_for(run)
+        made: Made = folds[fold]
+        return made
+
+
+_made: dict[str, dict[tuple[int, int], Any]] = {}  # by observer and task, then by replicate and fold
 
 
 class TrainingCurves(Observer):
@@ -171,10 +210,11 @@ def run_cell(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CollapseWarning)  # which fits collapsed is a column of the tables
             run.fit()
+        known = None if cell.base or cell.k > 1 else rows_about(cell.base_ledger, run.fold.test)
         with observer.watching():
-            run.results = run.explain()
+            run.results = run.explain() if known is None else run.repeat(known)
         observer.explained(run)
-        table, seen = _ledger(run), observer.table(run)
+        table, seen = _ledger(run, known), observer.table(run)
     except FitError as error:
         return Outcome(cell, "skipped", duration=time.perf_counter() - start, reason=str(error))
     except KeyboardInterrupt:
@@ -214,12 +254,17 @@ class _Loaded:
             return error
 
 
-def _ledger(run: Run) -> pa.Table:
-    """The rows of the ledger: a line per result, evaluated, with what fitting cost and whose it is."""
+def _ledger(run: Run, known: pd.DataFrame | None) -> pa.Table:
+    """The rows of the ledger: a line per result, evaluated, with what fitting cost and whose it is.
+
+    Results that were known cost what they had cost before.
+    """
     cell, problem, test = run.cell, run.problem, run.fold.test
     optimum = None if problem.optimum is None else problem.optimum[test]
     rows = evaluate(run.results, problem.oracle, problem.labels[test], optimum)
     rows = rows.assign(fit_calls=run.fit_calls, fit_seconds=run.fit_seconds)
+    if known is not None:
+        rows = rows.assign(**{cost: known[cost] for cost in ("calls", "seconds", "fit_calls", "fit_seconds")})
     return ledger_table(
         (with_costs_of_base(rows, cell.base_ledger) if cell.base else rows).assign(
             instance=test.numpy()[rows["instance"]],  # from now on a graph's position in its data set

@@ -1,0 +1,67 @@
+"""What a counterfactual may have to withstand: an oracle that is trained again, and a harmless edit of its input.
+
+Measures of it are in `rsgg.metrics` (`robustness`, `agreement`, `stability`, `actionability`), and the constraint that
+freezes a share of the pairs is `rsgg.constraints.KeepShare`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from rsgg.graph import GraphBatch
+from rsgg.minimise import random_order
+from rsgg.oracles.gnn import TrainedGNN
+from rsgg.oracles.networks import LAYERS
+from rsgg.oracles.oracle import Oracle
+
+COPIES = 3  # of each kind; there are as many other architectures
+TRIES = 50  # pairs of a graph that are tried for a harmless edit
+NOT_OURS = "gcn"  # the architecture of copies of an oracle that is not trained here
+
+
+def copies_of(oracle: Oracle, graphs: GraphBatch, labels: Tensor, count: int = COPIES) -> dict[str, list[TrainedGNN]]:
+    """Networks that were trained like the oracle, on these graphs and labels, and could have been in its place.
+
+    At most `count` of each kind:
+
+    - "seed": the oracle's architecture, all graphs, other initial weights and batches
+    - "subsample": the same, and only a random nine tenths of the graphs
+    - "architecture": the other architectures, all graphs
+
+    An oracle that is not trained by this project (`TrainedGNN`) has no such copies: a published network, or a user's.
+    Its place is taken by GCNs that are trained here, which need not have its layers, pooling or training; then "seed"
+    and "subsample" say how a counterfactual fares with GCNs for the same data. Weights are cached as those of all
+    trained oracles are.
+    """
+    own, n_classes = oracle.architecture if isinstance(oracle, TrainedGNN) else NOT_OURS, oracle.n_classes
+    numbers = range(1, count + 1)
+    others = [one for one in LAYERS if one != own][:count]
+    return {
+        "seed": [TrainedGNN(own, n_classes).fitted(graphs, labels, seed=i) for i in numbers],
+        "subsample": [TrainedGNN(own, n_classes, copy=i).fitted(graphs, labels) for i in numbers],
+        "architecture": [TrainedGNN(one, n_classes).fitted(graphs, labels) for one in others],
+    }
+
+
+def harmless_edits(graphs: GraphBatch, oracle: Oracle, *names: object) -> tuple[GraphBatch, Tensor]:
+    """The graphs, each with one node pair flipped that does not change its class; and which of them have one, bool [B].
+
+    Of each graph at most `TRIES` pairs are tried, in an order that is drawn by these names and by the graph's own: the
+    first whose flip the oracle does not notice is taken. A graph of which it notices all stays as it is.
+    """
+    drawn = [("harmless edit", *names, name) for name in graphs.names]
+    rank = random_order(graphs.pair_mask, graphs.sizes, drawn)
+    classes, adjacency = oracle.predict(graphs).cpu(), graphs.adjacency.clone()
+    n_pairs, found = graphs.pair_mask.sum((1, 2)), torch.zeros(len(graphs), dtype=torch.bool)
+    for number in range(TRIES):
+        rows = (~found & (n_pairs > number)).nonzero().flatten()
+        if not len(rows):
+            break
+        flipped = graphs.adjacency[rows] ^ (rank[rows] == number).to(torch.uint8)
+        unnoticed = oracle.predict(graphs.candidates(flipped, rows)).cpu() == classes[rows]
+        adjacency[rows[unnoticed]] = flipped[unnoticed]
+        found[rows[unnoticed]] = True
+    return replace(graphs, adjacency=adjacency, encodings={}), found
