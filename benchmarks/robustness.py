@@ -8,10 +8,10 @@ The tasks are those with learnt oracles (`table2`), one replicate of them. Rules
 - Folds 0 and 1 of five, of which at most `TEST_GRAPHS` graphs are measured, drawn by seed; they are among those that
   `table2` explains. Methods are fitted, with settings and seeds, as for `table2`. Counterfactuals that `table2` has
   stored, in the same folder or in the reference, are taken from there and not computed again.
-- Copies of the oracle are trained on all graphs outside the fold: `COPIES` with other seeds, as many with other seeds on
-  a random nine tenths of the graphs, and one of each other architecture (GCN, GIN, GAT, SAGE). The GCNs that were
-  published for AIDS, Mutagenicity, NCI1 and PROTEINS cannot be trained again as they were: their copies are GCNs that
-  are trained here, of other width and pooling. So is the copy of a model of your own.
+- Copies of the oracle are trained on the graphs outside the fold: `COPIES` with other seeds on all of them, as many
+  with other seeds on a random nine tenths, and one of each other architecture (GCN, GIN, GAT, SAGE) on all. The GCNs
+  that were published for AIDS, Mutagenicity, NCI1 and PROTEINS cannot be trained again as they were: their copies are
+  GCNs that are trained here, of other width and pooling. So are those of a model of your own.
 - A valid counterfactual *stays valid* for a copy if the copy puts it into another class than the copy puts the input.
   How often copies put the input where the oracle does is reported beside it (`agree_…`), over all graphs.
 - Stability: one node pair, drawn at random, is flipped such that the oracle's class stays (of a graph at most 50 pairs

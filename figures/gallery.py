@@ -17,6 +17,7 @@ from figures.figure import Entry, record, saved
 MODULES = (  # in the order of the paper, then what lies beyond it
     "tradeoff", "ablation", "qualitative", "runtime", "convergence", "pictograms", "difference", "method",
     "budget", "break_even", "pareto", "per_class", "paired", "edge_scores", "consensus", "real_data",
+    "robustness",
 )  # fmt: skip
 LONGEST_FIRST = ("pictograms", "qualitative", "difference", "consensus", "budget")
 

@@ -1,9 +1,9 @@
 """A cell: the smallest thing that is computed and stored — one method on one fold of one replicate of one task.
 
 A cell is addressed by a hash of what was declared and differs from the default: of the task, of the method with its
-options, of fold, number of folds, seed, number of candidates and what is observed besides. A new option with a default changes no address, and
-module paths and source text are no part of it, so code can move and be cleaned up without losing results. An author
-whose change does change results says so by raising `Method.revision`.
+options, of fold, number of folds, seed, number of candidates, and what is observed besides. A new option with a default
+changes no address, and module paths and source text are no part of it, so code can move and be cleaned up without
+losing results. An author whose change does change results says so by raising `Method.revision`.
 """
 
 from __future__ import annotations

@@ -28,7 +28,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 

@@ -26,6 +26,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from benchmarks.results.files import REFERENCE, existing_folder, shown, write_text
 from benchmarks.results.reader import Results
 from figures.tables import measurements, searches, sheet, statements
+from figures.tables import robustness as of_robustness
 from figures.tables import table1 as of_table1
 from figures.tables import table2 as of_table2
 from figures.tables.lines import as_stored
@@ -38,6 +39,7 @@ __all__ = ["Sheet", "html", "latex", "live", "markdown", "names", "sheets", "sho
 BUILDERS: dict[str, Callable[..., list[Sheet]]] = {  # the other tables are shown line by line
     "table1": of_table1.table1,
     "table2": of_table2.table2,
+    "robustness": of_robustness.robustness,
     "verdicts": statements.verdicts,
     "findings": statements.findings,
     "claims": statements.claims,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,19 @@ def stored(results: Results, name: str, *, as_text: bool = True) -> pd.DataFrame
     table = results.table(name, as_text=as_text)
     assert table is not None, f"{name}.csv is asked for only where it is stored"
     return table.fillna("") if as_text else table
+
+
+def means(lines: pd.DataFrame, shown: Mapping[str, tuple[str, int]]) -> list[Cell]:
+    """A cell for each metric of `shown` (heading and decimals): its mean with its interval, from the lines of a row."""
+    known, made = lines.set_index("metric"), []
+    for metric, (_, decimals) in shown.items():
+        if metric not in known.index:
+            made.append(Cell(number("")))
+            continue
+        line = known.loc[metric]
+        low, high = (number(line[end], decimals) for end in ("ci_low", "ci_high"))
+        made.append(Cell(number(line["mean"], decimals), interval=f"[{low}, {high}]"))
+    return made
 
 
 def by_row(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:

@@ -9,7 +9,7 @@ import pandas as pd
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.rules import LOST_PLAUSIBILITY, MOST_EDITS, VALID
 from benchmarks.results.reader import Results
-from figures.tables.numbers import by_row, missing, number, stored
+from figures.tables.numbers import by_row, means, missing, stored
 from figures.tables.sheet import Cell, Group, Sheet, text
 
 FIRST = {  # the columns that are seen first, with their decimals
@@ -43,24 +43,13 @@ def table2(results: Results, *, everything: bool) -> list[Sheet]:
     finds = {} if kinds is None else kinds.set_index(["task", "method", "variant"])["finds"].to_dict()
     sheets = []
     for task, own in table.groupby("task", sort=False):
-        rows = [_row(label, lines, shown, finds) for label, lines in by_row(own)]
+        rows = [[Cell(label), *means(lines, shown), _found(lines, finds)] for label, lines in by_row(own)]
         headings = ["Method", *(heading for heading, _ in shown.values()), "Finds"]
         sheets.append(Sheet(f"table2-{task}", tasks.label(str(task)), headings, [Group("", rows)]))
     notes = [f"Missing: {gap}." for gap in missing(results, "table2")]
     return [text("table2", "Real data and learnt oracles", ABOUT, notes), *sheets]
 
 
-def _row(
-    label: str, lines: pd.DataFrame, shown: Mapping[str, tuple[str, int]], finds: Mapping[tuple[str, ...], str]
-) -> list[Cell]:
-    means = lines.set_index("metric")
+def _found(lines: pd.DataFrame, finds: Mapping[tuple[str, ...], str]) -> Cell:
     whose = tuple(lines.iloc[0][["task", "method", "variant"]])
-    cells = [Cell(label)]
-    for metric, (_, decimals) in shown.items():
-        if metric not in means.index:
-            cells.append(Cell(number("")))
-            continue
-        line = means.loc[metric]
-        low, high = (number(line[end], decimals) for end in ("ci_low", "ci_high"))
-        cells.append(Cell(number(line["mean"], decimals), interval=f"[{low}, {high}]"))
-    return [*cells, Cell(finds.get(whose, "").removeprefix("finds "))]
+    return Cell(finds.get(whose, "").removeprefix("finds "))
