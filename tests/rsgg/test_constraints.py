@@ -27,6 +27,7 @@ from rsgg.constraints import (
     Forbid,
     Keep,
     KeepConnected,
+    KeepShare,
     MostNeighbours,
     OnlyRemovals,
     Satisfies,
@@ -239,3 +240,50 @@ def test_limits_and_pairs_are_whole_numbers(wrong: Callable[[], object]) -> None
 def test_a_rule_that_fails_is_said(rule: Callable[..., bool]) -> None:
     with pytest.raises(UsageError, match=r"of Satisfies failed .*make it a function of the original graph"):
         TwoSidedMinimised(constraints=(Satisfies(rule),)).explain([unicyclic(8, 3, 0)], TreeCyclesOracle())
+
+
+# -- a share of the pairs ------------------------------------------------------------------------------------------
+
+
+def test_a_share_of_the_pairs_is_drawn_for_each_graph_by_its_name() -> None:
+    graphs = GraphBatch.of([Graph(nx.to_numpy_array(tree(n, n)), name=f"g{n}") for n in (2, 5, 12, 30)])
+    rule = KeepShare(share=0.2)
+    closed = graphs.pair_mask & ~rule.editable(graphs)
+    for i, graph in enumerate(graphs):
+        n = graph.n_nodes
+        kept = rule.kept(graph.name, n).tolist()
+        assert len(kept) == len(set(kept)) == round(0.2 * n * (n - 1) / 2)
+        assert sorted(map(tuple, closed[i].nonzero().tolist())) == [divmod(code, n) for code in kept]
+        assert all(u < v for u, v in (divmod(code, n) for code in kept))
+    assert torch.equal(rule.editable(graphs.select(torch.tensor([2])))[0, :12, :12], rule.editable(graphs)[2, :12, :12])
+    draws = {KeepShare(0.2, seed).kept(name, 12).tobytes() for seed in (0, 1) for name in ("a", "b")}
+    assert len(draws) == 4
+
+
+def test_over_many_graphs_every_pair_is_kept_as_often() -> None:
+    counts = np.zeros(36)
+    pairs = {u * 9 + v: i for i, (u, v) in enumerate(nx.complete_graph(9).edges)}
+    for i in range(2000):
+        counts[[pairs[code] for code in KeepShare(0.25).kept(f"graph {i}", 9).tolist()]] += 1
+    expected = 2000 * 0.25
+    assert counts.sum() == 36 * expected and np.abs(counts - expected).max() < 5 * np.sqrt(2000 * 0.25 * 0.75)
+
+
+@pytest.mark.parametrize("name", ["controls.TwoSidedMinimised", "controls.RandomEdits", "TaughtRSGGCE"])
+def test_no_result_touches_the_pairs_that_stay(name: str) -> None:
+    explainer, rule = fitted(name, "tree-cycles"), KeepShare(0.5)
+    graphs = GraphBatch.of([unicyclic(9, 4, seed) for seed in range(8)])
+    explainer.constraints = (rule,)
+    try:
+        results = explainer.explain(graphs, TreeCyclesOracle())
+    finally:
+        explainer.constraints = ()
+    touched = [{u * 9 + v for u, v in one.edits} for one in results if one.found]
+    kept_pairs = [set(rule.kept(graphs.names[one.instance], 9).tolist()) for one in results if one.found]
+    assert len(touched) > 2 and not any(one & other for one, other in zip(touched, kept_pairs, strict=True))
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1])
+def test_a_share_that_is_none_is_a_sentence(share: float) -> None:
+    with pytest.raises(UsageError, match="give a number from 0 to 1"):
+        KeepShare(share)

@@ -346,3 +346,41 @@ def test_what_a_method_offered_is_stored_whatever_the_oracle_says_of_it():
 def test_nothing_to_evaluate_is_an_empty_ledger():
     frame = evaluate([], TreeCyclesOracle(), torch.tensor([]))
     assert len(frame) == 0 and tuple(frame.columns) == CORE_COLUMNS
+
+
+# -- robustness ----------------------------------------------------------------------------------------------------
+
+CLASSES = st.integers(0, 2)
+
+
+@given(st.data(), st.integers(1, 4), st.integers(1, 6))
+def test_robustness_and_agreement_are_counted_oracle_by_oracle(data: st.DataObject, others: int, count: int) -> None:
+    valid = data.draw(st.lists(st.booleans(), min_size=count, max_size=count))
+    own = data.draw(st.lists(CLASSES, min_size=count, max_size=count))
+    before, after = (
+        [data.draw(st.lists(CLASSES, min_size=count, max_size=count)) for _ in range(others)] for _ in range(2)
+    )
+    stays = metrics.robustness(np.array(valid, dtype=float), before, after)
+    same = metrics.agreement(own, before)
+    for i in range(count):
+        still = sum(before[j][i] != after[j][i] for j in range(others)) / others
+        assert stays[i] == pytest.approx(still) if valid[i] else np.isnan(stays[i])
+        assert same[i] == pytest.approx(sum(before[j][i] == own[i] for j in range(others)) / others)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.sets(st.integers(0, 9)), st.sets(st.integers(0, 9)), st.booleans(), st.booleans())))
+def test_stability_is_the_jaccard_index_of_scikit_learn_where_both_are_valid(drawn) -> None:
+    one, other, valid, then_valid = ([row[i] for row in drawn] for i in range(4))
+    found = metrics.stability(one, other, np.array(valid, dtype=float), np.array(then_valid, dtype=float))
+    for value, (a, b, first, second) in zip(found, drawn, strict=True):
+        marks = [[pair in edits for pair in range(10)] for edits in (a, b)]
+        expected = jaccard_score(*marks, zero_division=1.0) if second else 0.0
+        assert value == pytest.approx(expected) if first else np.isnan(value)
+
+
+def test_what_touches_a_frozen_pair_or_is_not_valid_is_not_actionable() -> None:
+    edits = [[1, 2], [1, 2], [], [3], [4, 5]]
+    frozen = [[3], [2, 9], [1], [1], []]
+    assert metrics.actionability(edits, frozen, [1.0, 1.0, 1.0, 0.0, 1.0]).tolist() == [1.0, 0.0, 1.0, 0.0, 1.0]
+    assert metrics.actionability([], [], []).tolist() == []

@@ -24,6 +24,7 @@ from rsgg.constraints import (
     Keep,
     KeepConnected,
     KeepLabels,
+    KeepShare,
     MostNeighbours,
     OnlyAdditions,
     OnlyRemovals,
@@ -343,6 +344,7 @@ RULES: list[Constraint] = [
     KeepLabels(),
     Keep(((0, 1), (1, 2))),
     Forbid(((0, 2),)),
+    KeepShare(0.4),
     Among(((0, 1), (0, 2))),
     KeepConnected(),
     MostNeighbours(2),
@@ -370,6 +372,9 @@ def keeps(rule: Constraint, result: Counterfactual) -> bool:
             return "relabel" not in kinds
         case Keep(pairs):
             return not (removed | added) & {frozenset(pair) for pair in pairs}
+        case KeepShare():
+            closed = rule.kept(before.name, before.n_nodes).tolist()
+            return not (removed | added) & {frozenset(divmod(code, before.n_nodes)) for code in closed}
         case Forbid(pairs):
             return not added & {frozenset(pair) for pair in pairs}
         case Among(pairs):
