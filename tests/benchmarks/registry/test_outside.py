@@ -56,6 +56,13 @@ def test_a_user_s_method_and_task_are_run_like_any_other() -> None:
     assert set(outcome.table.column("dataset").to_pylist()) == {"my-task"}
 
 
+def test_a_user_s_task_can_be_measured_on_fewer_graphs() -> None:
+    (entry,) = tasks.choose([TASK])
+    fewer = entry.measured_by({"max_test": 2})
+    assert fewer.build().max_test == 2 and entry.build().max_test is None
+    assert fewer.definition() == {**entry.definition(), "max_test": 2}
+
+
 def test_naming_one_twice_enters_it_once() -> None:
     before = len(methods.METHODS), len(tasks.TASKS)
     for _ in range(2):

@@ -39,6 +39,7 @@ def test_key_is_the_sha256_of_the_documented_json() -> None:
         replace(CELL, seed=1),
         replace(CELL, k=2),
         replace(CELL, graph_seconds=1.0),
+        replace(CELL, observed="something"),
         replace(CELL, task=DATA.varied({"n_graphs": 25})),
         replace(CELL, task=replace(DATA, name="other")),
         replace(CELL, task=replace(DATA, oracle_options={"threshold": 1})),

@@ -1,16 +1,20 @@
-"""Rows "+ min": the stored results of a base, made minimal, cost what fitting and minimising the base would cost."""
+"""Stored results replayed: rows "+ min" cost what fitting and minimising the base costs; known results are kept."""
 
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pytest
+import torch
 
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.methods import Method, made_minimal
 from benchmarks.results.cell import Cell
-from benchmarks.results.ledger import Store
+from benchmarks.results.ledger import Store, fingerprint
 from benchmarks.running.experiment import run_cells
 from benchmarks.running.plan import grid
+from benchmarks.running.replay import rows_about, with_rows_of
+from benchmarks.running.run_cell import run_cell
 
 TASK = tasks.task("tree-cycles").varied({"n_graphs": 40, "n_nodes": 12})
 BASES = (("cf2", "released"), ("dce", "search"), ("clear", "released"), ("rsgg-ce", "released"), ("irand", "search"))
@@ -82,3 +86,37 @@ def test_address_depends_on_the_base() -> None:
         cells_of(method)[1].key for method in (base, base.with_options({"epochs": 7}), base.for_task("tree-cycles"))
     }
     assert len(keys) == 3
+
+
+# -- Results that another cell has found already -----------------------------------------------------------------------
+
+
+def test_known_results_are_taken_with_what_they_cost(tmp_path: Path) -> None:
+    method = methods.rows()["two-sided-min", "search"]
+    many, few = Cell(TASK, method, 0), Cell(TASK.measured_by({"max_test": 2}), method, 0, observed="something")
+    store = Store(tmp_path)
+    run_cells([many], store)
+    known = with_rows_of(few, many, (Store(tmp_path / "empty"), store))
+    alone, taken = run_cell(few), run_cell(known)
+    assert alone.table is not None and taken.table is not None and len(taken.table) == 2
+    assert fingerprint(alone.table) == fingerprint(taken.table), "as they would have been found"
+    before = ledger_of(store, many).set_index("instance")["seconds"]
+    rows = taken.table.to_pandas()
+    assert rows["seconds"].tolist() == before[rows["instance"]].tolist()
+    assert with_rows_of(few, many, (Store(tmp_path / "empty"),)).base_ledger is None
+
+
+def test_rows_about_other_graphs_or_graphs_that_are_not_simple_are_not_taken(tmp_path: Path) -> None:
+    cell = Cell(TASK, methods.rows()["empty", "control"], 0)
+    store = Store(tmp_path)
+    run_cells([cell], store)
+    table = with_rows_of(cell, cell, (store,)).base_ledger
+    instances = torch.tensor(table["instance"].to_pylist())
+    rows = rows_about(table, instances.flip(0))
+    assert rows is not None and rows["instance"].tolist() == instances.flip(0).tolist(), (
+        "in the order that is asked for"
+    )
+    assert rows_about(None, instances) is None
+    assert rows_about(table, torch.tensor([*instances.tolist(), 10**6])) is None
+    doubled = table.to_pandas().assign(simple=False)
+    assert rows_about(pa.Table.from_pandas(doubled), instances) is None
