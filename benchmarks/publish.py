@@ -2,8 +2,9 @@
 
 Cells are compacted into one file per task, method and variant, and every table is rendered anew *from those files*, so
 that what is committed is a function of what is committed. What has no cells there, the trials of searches, the
-measurements of runtimes, traces and the statistics of the data sets, is copied. What the reference holds already stays
-there unless this machine has computed it too. At the end every file of the folder is in its manifest.
+measurements of runtimes, traces, the statistics of the data sets and the graphs of real data, is copied; of these
+graphs those that the ledgers explain are kept. What the reference holds already stays there unless this machine has
+computed it too. At the end every file of the folder is in its manifest.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from benchmarks.ablation import Ablation
 from benchmarks.convergence import Convergence
 from benchmarks.hpo import Hpo
 from benchmarks.nodes import Nodes
+from benchmarks.results import graphs
 from benchmarks.results.artefacts import MANIFEST, Artefacts, read_manifest, unlisted
 from benchmarks.results.cell import Cell
-from benchmarks.results.files import shown, write_bytes
+from benchmarks.results.files import shown, write_bytes, write_whole
 from benchmarks.results.ledger import Store, compact
 from benchmarks.results.reader import Results
 from benchmarks.robustness import Robustness
@@ -73,8 +75,16 @@ def publish(source: Path, out: Path) -> str:
     for pattern in COPIED:
         for path in sorted(source.glob(pattern)) if source != out else ():
             write_bytes(out / path.name, path.read_bytes())
+    _join_graphs(source, out)
     render(out)
     return f"{shown(out)} holds {len(read_manifest(out)['files'])} files, all of them in its manifest."
+
+
+def _join_graphs(source: Path, out: Path) -> None:
+    """The graphs of both folders into one file; rendering the table of real data then keeps those that it explains."""
+    found = graphs.joined([graphs.read(source), graphs.read(out)])
+    if len(found):
+        write_whole(out / graphs.FILE, lambda file: graphs.write(file, found))
 
 
 def render(out: Path) -> None:

@@ -30,9 +30,11 @@ from benchmarks.registry import methods, tasks
 from benchmarks.registry.methods import Method
 from benchmarks.registry.rules import MOST_EDITS
 from benchmarks.registry.tasks import TaskEntry
+from benchmarks.results import leaderboard
 from benchmarks.results.artefacts import Artefacts
 from benchmarks.results.cell import Cell
-from benchmarks.results.files import REFERENCE, shown
+from benchmarks.results.files import REFERENCE, read_csv, shown
+from benchmarks.results.leaderboard import SUBMITTED
 from benchmarks.running.quality import Quality, measured
 from benchmarks.running.run_cell import Run, loaded
 from rsgg.baselines.controls import Identity
@@ -41,10 +43,7 @@ from rsgg.explainer import Counterfactual
 from rsgg.graph import Graph
 from rsgg.metrics import area_over_ged, correctness, evaluate
 
-SUBMITTED = "submitted"  # the variant of rows that come from a file
 COLUMNS = ("task", "instance", "added", "removed")
-SHOWN = ("validity", "ged", "area_over_ged", "plausibility", "plausibility_unedited", "feasible", "n")
-NAMES = {"correctness": "validity", "ged_on_success": "ged"}  # of table2's metrics on the leaderboard
 PAIR = re.compile(r"(\d{1,6})-(\d{1,6})")
 MOST_PROBLEMS = 10  # that are said at once
 
@@ -96,7 +95,7 @@ def edited(graph: Graph, added: str, removed: str) -> tuple[Graph | None, str]:
 
 
 def judged(table: pd.DataFrame, data_dir: Path | None) -> pd.DataFrame:
-    """A line per task: the metrics of `SHOWN`. All problems of the file are collected before anything is judged."""
+    """A line per task with the metrics of the leaderboard. All problems are collected before anything is judged."""
     problems, lines = [], []
     for name, own in table.groupby("task", sort=False):
         if name not in tasks.tasks():
@@ -168,23 +167,10 @@ def _metrics(rows: pd.DataFrame) -> dict[str, float]:
 # -- The leaderboard -------------------------------------------------------------------------------------------------
 
 
-def leaderboard(folder: Path) -> pd.DataFrame:
-    """What a stored table of real data has: columns task, method, variant and `SHOWN`."""
+def stored_table(folder: Path) -> pd.DataFrame:
+    """The table of real data of a folder, else that of the reference; empty where there is neither."""
     path = next((one / "table2.csv" for one in (folder, REFERENCE) if (one / "table2.csv").is_file()), None)
-    if path is None:
-        return pd.DataFrame(columns=["task", "method", "variant", *SHOWN])
-    table = pd.read_csv(path)
-    wide = table.pivot_table(index=["task", "method", "variant"], columns="metric", values="mean", sort=False)
-    wide = wide.rename(columns=NAMES).reindex(columns=[name for name in SHOWN if name != "n"])
-    graphs = table[table["metric"] == "correctness"].set_index(["task", "method", "variant"])["n"]
-    return wide.assign(n=graphs).reset_index()
-
-
-def ranked(board: pd.DataFrame) -> pd.DataFrame:
-    """Task by task, the most valid first, of equally valid ones those with the fewest edits."""
-    order = {name: i for i, name in enumerate(tasks.tasks())}
-    keys = pd.DataFrame({"task": board["task"].map(order), "validity": -board["validity"], "ged": board["ged"]})
-    return board.loc[keys.sort_values(["task", "validity", "ged"], kind="stable").index].reset_index(drop=True)
+    return pd.DataFrame() if path is None else read_csv(path)
 
 
 def run(path: Path, name: str, out: Path, data_dir: Path | None) -> Iterator[str]:
@@ -193,16 +179,14 @@ def run(path: Path, name: str, out: Path, data_dir: Path | None) -> Iterator[str
     if not name.strip() or name in taken:
         raise UsageError(f"{name!r} is no name for a new row; give one of your own with --name.")
     lines = judged(read(path), data_dir).assign(method=name, variant=SUBMITTED)
-    known = out / "leaderboard.csv"
-    board = pd.read_csv(known) if known.is_file() else pd.DataFrame(columns=["task", "method", "variant", *SHOWN])
-    others = board[(board["variant"] == SUBMITTED) & (board["method"] != name)]
-    parts = [part for part in (leaderboard(out), others, lines) if len(part)]
+    others = leaderboard.submitted(out)
     with Artefacts(out, "submit") as files:
-        files.csv("leaderboard.csv", ranked(pd.concat(parts, ignore_index=True))[["task", "method", "variant", *SHOWN]])
+        board = leaderboard.joined(stored_table(out), others[others["method"] != name], lines)
+        written = files.csv(leaderboard.FILE, board)
     for line in lines.itertuples():
         ged = "–" if np.isnan(line.ged) else f"{line.ged:.2f}"
         yield (
             f"{tasks.label(line.task)}: validity {line.validity:.3f} of {line.n} graphs, GED {ged}, plausibility "
             f"{line.plausibility:.3f} (unedited {line.plausibility_unedited:.3f}), feasible {line.feasible:.3f}"
         )
-    yield f"Entered as {name!r} into {shown(known)}; ./reproduce.sh show leaderboard --out {shown(out)} shows it."
+    yield f"Entered as {name!r} into {shown(written)}; ./reproduce.sh show leaderboard --out {shown(out)} shows it."

@@ -10,7 +10,9 @@ questions about a graph; graphs of more than 120 nodes are left out. Methods run
 have by default, or with presets that are shorter, so that the table takes hours and not days (`benchmarks.registry`).
 
 Into `table2.csv` goes a line per task, row and metric: means of fold means with intervals bootstrapped over folds, for
-the metrics of Table 1 and those of `benchmarks.running.quality`. `table2_comparisons.csv` has paired tests.
+the metrics of Table 1 and those of `benchmarks.running.quality`. `table2_comparisons.csv` has paired tests,
+`table2_kinds.csv` what each row finds on each task, `leaderboard.csv` the same rows by rank beside what was submitted,
+`table2_graphs.parquet` the graphs that are explained, for pictures.
 
 Rules (`benchmarks.registry.rules` says what had been seen when they were written): the areas under validity over GED
 and over calls end at `MOST_EDITS` edits and at the task's budget. A method *finds explanations* on a task if its
@@ -29,10 +31,12 @@ import pandas as pd
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.metrics import METRICS
 from benchmarks.registry.rules import LOST_PLAUSIBILITY, MOST_EDITS, VALID
+from benchmarks.results import graphs, leaderboard
 from benchmarks.results.artefacts import Artefacts
 from benchmarks.results.cell import Cell
 from benchmarks.results.summary import ROW, accounted, compare, means_of
 from benchmarks.running.experiment import Experiment, Finished
+from benchmarks.running.explained import explained
 from benchmarks.running.options import Table2Options
 from benchmarks.running.plan import cells_for
 from benchmarks.running.quality import MEASURED, Quality
@@ -117,6 +121,10 @@ class Table2(Experiment):
         files.csv("table2.csv", lines)
         files.csv("table2_kinds.csv", kinds(lines))
         files.csv("table2_comparisons.csv", compare(done.ledger, list(methods.choose())))
+        files.csv(leaderboard.FILE, leaderboard.joined(lines, leaderboard.submitted(done.folder)))
+        inputs, sentences = explained(done.cells, done.ledger, graphs.read(done.folder), options.data_dir)
+        files.whole(graphs.FILE, lambda file: graphs.write(file, inputs))
+        done.store.noticed.extend(sentences)
 
 
 if __name__ == "__main__":

@@ -404,6 +404,13 @@ class Store:
         Where a row was computed under several definitions (other options, an older revision), the one that the
         registry declares today is taken, else the one with the most folds. A cell counts before a compacted one.
         """
+        return joined(self._of_row(task, method, variant, seed))
+
+    def seen(self, task: str, method: str, variant: str, seed: int = 0) -> pd.DataFrame:
+        """What observers saw in the cells of `rows`: training curves, or measures of each test graph."""
+        return curves(self._of_row(task, method, variant, seed))
+
+    def _of_row(self, task: str, method: str, variant: str, seed: int) -> list[Stored]:
         row, found = _row_name(method, variant), dict[str, dict[str, LedgerFile]]()
         paths = _ledgers(self.root / "cells" / _safe(task) / row)
         for path, key, file in self._cells([*paths, self.root / "ledger" / f"{_safe(task)}.{row}.parquet"]):
@@ -421,7 +428,7 @@ class Store:
                 whole.append(stored)
             else:
                 self.noticed.append(f"A cell of {shown(file.path)} {stored}; it is left out.")
-        return joined(sorted(whole, key=lambda stored: stored.definition["fold"]))
+        return sorted(whole, key=lambda stored: stored.definition["fold"])
 
     def _cells(self, paths: Iterable[Path]) -> Iterator[tuple[Path, str, LedgerFile | Damaged]]:
         """The cells of these files, unread: (path, key, file or what is wrong with it)."""

@@ -3,7 +3,7 @@
 `Results.table` reads a table that an experiment wrote, `Results.ledger` the per-instance rows of one row of Table 1. A
 table of `results/local` counts as complete if it has every row that the reference has, and it gives way to a reference
 that is newer, because a method may have changed since it was written. Nothing is computed here: even the input graphs
-are read from the ledger (the control that deletes every edge lists them).
+are read from the ledger (the control that deletes every edge lists them), those of real data from a file of their own.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.registry import outside
+from benchmarks.results import graphs as of_graphs
 from benchmarks.results.artefacts import read_manifest
 from benchmarks.results.files import LOCAL, REFERENCE, existing_folder, read_csv, shown
+from benchmarks.results.graphs import InputGraph
 from benchmarks.results.ledger import Store, compact_name
 from benchmarks.results.paper import of_paper
 
+QUALITY = ("plausibility", "feasible")  # what is shown of a single counterfactual, besides being valid
 KEYS = {  # the columns that tell rows of a table apart; of those not listed here every row has to be there
     "table1": ["dataset", "method", "variant", "metric"],
     "ablation": ["value", "method", "variant", "metric", "folds"],
@@ -29,6 +32,9 @@ KEYS = {  # the columns that tell rows of a table apart; of those not listed her
     "runtime_growth": ["vary", "method", "variant", "quantity"],
     "convergence": ["dataset", "method", "variant", "class", "metric"],
     "robustness": ["task", "method", "variant", "metric"],
+    "table2": ["task", "method", "variant", "metric"],
+    "table2_kinds": ["task", "method", "variant"],
+    "leaderboard": ["task", "method", "variant"],
     "hpo_summary": ["method", "variant", "dataset", "protocol"],
     "hyperparameters": ["method", "variant", "dataset", "hyperparameter"],
 }
@@ -77,14 +83,15 @@ class Results:
 
         As text, 11.000 stays 11.000 and what is empty is an empty text.
         """
-        path = self.path(name)
+        path, own = self.path(name), None if self.beside is None else self.beside / f"{name}.csv"
         if path is None:
+            path, own = own, None  # the reference has no such table: there is nothing to stand beside
+        if path is None or not path.is_file():
             return None
         self._used(path)
         how = {"dtype": str, "keep_default_na": False} if as_text else {}
-        table, own = read_csv(path, **how), None if self.beside is None else self.beside / f"{name}.csv"
-        keys = _keys(name)
-        if own is None or keys is None or not own.is_file():
+        table, keys = read_csv(path, **how), _keys(name)
+        if own is None or not own.is_file() or keys is None or not set(keys) <= set(table.columns):
             return table if len(table.columns) else None
         self._used(own)
         added = read_csv(own, **how)
@@ -116,12 +123,39 @@ class Results:
 
         From the first folder that has as many folds as any.
         """
+        return self._stored_row(dataset, method, variant)[1]
+
+    def _stored_row(self, dataset: str, method: str, variant: str) -> tuple[Store, pd.DataFrame]:
         found = [(store, store.rows(dataset, method, variant)) for store in self._stores]
         store, rows = max(found, key=lambda pair: pair[1]["fold"].nunique() if len(pair[1]) else 0)
         if len(rows):
             named = {"task": {"name": dataset}, "method": {"name": method, "variant": variant}}
             self._used(store.root / "ledger" / compact_name(named))
-        return rows
+        return store, rows
+
+    def answers(self, dataset: str, method: str, variant: str) -> pd.DataFrame:
+        """The first candidates of a ledger by instance, with what was measured of each beside being valid.
+
+        The columns `plausibility` and `feasible` are NaN where that was not measured; empty where nothing is stored.
+        """
+        store, rows = self._stored_row(dataset, method, variant)
+        if rows.empty:
+            return rows
+        first = rows[rows["candidate"] == 0].set_index("instance")
+        seen = store.seen(dataset, method, variant)
+        if "instance" in seen:
+            seen = seen.drop_duplicates("instance").set_index("instance")
+        return first.assign(**{name: seen[name] if name in seen else np.nan for name in QUALITY})
+
+    def graphs(self, dataset: str) -> list[InputGraph]:
+        """The test graphs of a task of real data with their labels, by fold; none where they are not stored."""
+        for folder in self.folders if self.beside is None else (*self.folders, self.beside):
+            lines = of_graphs.read(folder)
+            lines = lines[lines["task"] == dataset].sort_values(["fold", "instance"])
+            if len(lines):
+                self._used(folder / of_graphs.FILE)
+                return list(of_graphs.graphs_of(lines))
+        return []
 
     def inputs(self, dataset: str) -> dict[int, np.ndarray]:
         """The adjacency matrices of a data set's graphs by instance, uint8: what the empty-graph control removed."""

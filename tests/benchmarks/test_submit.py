@@ -11,7 +11,8 @@ import pytest
 
 from benchmarks.cli import main
 from benchmarks.registry import tasks
-from benchmarks.submit import edited, judged, leaderboard, pairs, read, run
+from benchmarks.results.leaderboard import of_table2
+from benchmarks.submit import edited, judged, pairs, read, run, stored_table
 from rsgg.data import Dataset
 from rsgg.errors import UsageError
 from rsgg.oracles import TreeCyclesOracle
@@ -120,7 +121,7 @@ def test_a_row_is_entered_beside_the_stored_ones_and_replaced(data: Dataset, tmp
     assert "validity 1.000 of 24 graphs" in said[0] and "leaderboard.csv" in said[-1]
     board = pd.read_csv(tmp_path / "leaderboard.csv")
     assert board["method"].tolist() == ["Mine", "obs"] and board["validity"].tolist() == [1.0, 0.5]
-    assert leaderboard(tmp_path)["ged"].tolist() == [2.0]
+    assert of_table2(stored_table(tmp_path))["ged"].tolist() == [2.0]
     with pytest.raises(UsageError, match="no name for a new row"):
         list(run(file(tmp_path, solved(data)), "OBS", tmp_path, None))
 
