@@ -18,6 +18,7 @@ MODULES = (  # in the order of the paper, then what lies beyond it
     "tradeoff", "ablation", "qualitative", "runtime", "convergence", "pictograms", "difference", "method",
     "budget", "break_even", "pareto", "per_class", "paired", "edge_scores", "consensus", "real_data",
     "robustness",
+    "molecules",
 )  # fmt: skip
 LONGEST_FIRST = ("pictograms", "qualitative", "difference", "consensus", "budget")
 

@@ -79,7 +79,7 @@ def row_names(axis: Axes, rows: Sequence[Row]) -> None:
 # -- Legends -----------------------------------------------------------------------------------------------
 
 
-def handle(label: str, colour: str, line: str = "", marker: str = "", **how: Any) -> Line2D:
+def handle(label: str, colour: str, line: Any = "", marker: str = "", **how: Any) -> Line2D:
     """An entry of a legend."""
     return Line2D([], [], color=colour, ls=line, marker=marker, label=label, **how)
 
