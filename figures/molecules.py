@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib.pyplot as plt
 import networkx as nx
@@ -44,6 +45,7 @@ APART = 0.17  # of the lines of a double bond, a bond being 1 long
 BOW = 0.12  # of an added bond, as a share of its length: a straight one could run through atoms that it does not join
 MARGIN = 0.6  # around a molecule, for symbols
 WORDS = 0.36  # inches below a molecule
+NOT_SANITISED = "°"  # behind "feasible" where valences were not asked about
 
 Answers = Mapping[Row, pd.DataFrame]
 
@@ -153,6 +155,7 @@ def judged(answer: pd.Series, change: Change, graph: InputGraph) -> list[str]:
         return ["nothing found"]
     valid = "valid" if answer["predicted"] != answer["predicted_cf"] else "class unchanged"
     rules = "" if pd.isna(answer["feasible"]) else ", feasible" if answer["feasible"] else ", not feasible"
+    rules += NOT_SANITISED if rules and pd.isna(answer["sanitised"]) else ""
     said = [valid + rules, f"GED {answer['ged']:g}: {in_words(change, graph)}"]
     return said if pd.isna(answer["plausibility"]) else [*said, f"plausibility {answer['plausibility']:.2f}"]
 
@@ -219,7 +222,7 @@ def molecule(axis: Axes, line: Line, panel: Panel, width: float) -> None:
             lines = [_bowed(where[list(pair)]) if pair[1] < graph.n_nodes else where[list(pair)] for pair in pairs]
         else:
             lines = [one for pair in pairs for one in bond_lines(pair, bonds[pair], where, rings.get(pair))]
-        look = {"colors": COLOURS[kind], "linewidths": WIDTHS[kind], "zorder": 2 + (kind != "kept")}
+        look: dict[str, Any] = {"colors": COLOURS[kind], "linewidths": WIDTHS[kind], "zorder": 2 + (kind != "kept")}
         axis.add_collection(LineCollection(lines, linestyles=[DASHES.get(kind, "-")], capstyle="round", **look))
         axis.add_collection(LineCollection(inner, linestyles=[(0, (2, 2))], **look))
     size = float(np.clip(width * 72 / line.size.max() * 0.62, 3.2, 6.5))
@@ -244,8 +247,9 @@ def _atoms(axis: Axes, graph: InputGraph, panel: Panel, size: float) -> None:
             continue
         ring = rings.get(node, "")
         shape = {"boxstyle": f"circle,pad={0.2 if ring else 0.08}", "fc": "white", "ec": ring or "none", "lw": 1}
+        x, y = panel.where[node]
         axis.text(
-            *panel.where[node], name, fontsize=size, ha="center", va="center_baseline", color=ring or "black",
+            x, y, name, fontsize=size, ha="center", va="center_baseline", color=ring or "black",
             bbox=shape, zorder=6,
         )  # fmt: skip
 

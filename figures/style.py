@@ -27,6 +27,11 @@ __all__ = ["ADDED", "BLUE", "COLUMN", "GREY", "ORANGE", "PAGE", "RED", "REMOVED"
 
 COLUMN, PAGE = 3.4, 7.0  # widths of a column and of a page, in inches
 REMOVED, ADDED = "#E00000", "#00A000"  # the paper's colours of edits
+TINTS = {  # of atoms, as molecules are often coloured, light enough for black symbols
+    "C": "#CFD4D8", "H": "#FFFFFF", "N": "#A9C7FF", "O": "#FFB5AB", "S": "#FFE682", "P": "#FFC999", "F": "#CFF3C4",
+    "Cl": "#A6E3A0", "Br": "#DDB99F", "I": "#D6B6E8",
+}  # fmt: skip
+FURTHER_TINTS = ("#B9DDF0", "#F6D9A8", "#B3E2CD", "#F3C6DA", "#D9D2EE", "#E8E3B5", "#CFE8E6", "#F0CDB8")
 STYLE: dict[Any, Any] = {
     "font.size": 8,
     "axes.titlesize": 9,
@@ -74,6 +79,11 @@ def row_names(axis: Axes, rows: Sequence[Row]) -> None:
     axis.set_yticks(range(len(rows)), [look(row).label for row in rows])
     axis.tick_params(axis="y", labelsize=6.5)
     axis.set_ylim(len(rows) - 0.4, -0.6)
+
+
+def tint(label: str, position: int) -> str:
+    """The colour behind the symbol of a node with this label: an element's, else one by position."""
+    return TINTS.get(label) or FURTHER_TINTS[position % len(FURTHER_TINTS)]
 
 
 # -- Legends -----------------------------------------------------------------------------------------------

@@ -109,9 +109,17 @@ class InputGraph:
 
 def graphs_of(lines: pd.DataFrame) -> Iterator[InputGraph]:
     for line in lines.itertuples():
-        edges = tuple(divmod(int(code), int(line.n_nodes)) for code in line.edges)
-        whose = (int(value) for value in (line.instance, line.fold, line.label, line.predicted, line.n_nodes))
-        yield InputGraph(*whose, edges, tuple(map(int, line.labels)), tuple(line.label_names), tuple(line.bonds))
+        yield InputGraph(
+            instance=int(line.instance),
+            fold=int(line.fold),
+            label=int(line.label),
+            predicted=int(line.predicted),
+            n_nodes=int(line.n_nodes),
+            edges=tuple(divmod(int(code), int(line.n_nodes)) for code in line.edges),
+            labels=tuple(map(int, line.labels)),
+            label_names=tuple(line.label_names),
+            bonds=tuple(line.bonds),
+        )
 
 
 # -- What edits make of it -----------------------------------------------------------------------------------

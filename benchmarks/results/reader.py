@@ -24,7 +24,7 @@ from benchmarks.results.graphs import InputGraph
 from benchmarks.results.ledger import Store, compact_name
 from benchmarks.results.paper import of_paper
 
-QUALITY = ("plausibility", "feasible")  # what is shown of a single counterfactual, besides being valid
+QUALITY = ("plausibility", "feasible", "sanitised")  # what is shown of a single counterfactual, besides being valid
 KEYS = {  # the columns that tell rows of a table apart; of those not listed here every row has to be there
     "table1": ["dataset", "method", "variant", "metric"],
     "ablation": ["value", "method", "variant", "metric", "folds"],
@@ -136,7 +136,7 @@ class Results:
     def answers(self, dataset: str, method: str, variant: str) -> pd.DataFrame:
         """The first candidates of a ledger by instance, with what was measured of each beside being valid.
 
-        The columns `plausibility` and `feasible` are NaN where that was not measured; empty where nothing is stored.
+        The columns `QUALITY` are NaN where that was not measured; empty where nothing is stored.
         """
         store, rows = self._stored_row(dataset, method, variant)
         if rows.empty:
@@ -145,7 +145,7 @@ class Results:
         seen = store.seen(dataset, method, variant)
         if "instance" in seen:
             seen = seen.drop_duplicates("instance").set_index("instance")
-        return first.assign(**{name: seen[name] if name in seen else np.nan for name in QUALITY})
+        return first.assign(**{name: seen.get(name, np.nan) for name in QUALITY})
 
     def graphs(self, dataset: str) -> list[InputGraph]:
         """The test graphs of a task of real data with their labels, by fold; none where they are not stored."""

@@ -43,6 +43,7 @@ from figures.tables.table1 import (
     notes_on,
     with_printed_data,
 )
+from figures.tables.table2 import overview, per_task
 from rsgg.errors import UsageError
 
 PARTS = Path(__file__).parent / "parts"
@@ -67,7 +68,7 @@ def run(folder: Path | None, out: Path | None, beside_reference: bool = False) -
 
 def build(results: Results) -> str:
     """The page as text."""
-    if results.path("table1") is None:
+    if results.table("table1") is None and results.table("table2") is None:
         raise UsageError(
             f"{shown(results.folders[-1])} holds no table1.csv; ./reproduce.sh table1 computes it, and the report "
             "is made from it."
@@ -81,6 +82,7 @@ def build(results: Results) -> str:
     }  # fmt: skip
     every = table_views(results)
     stored = {name: explorer.read(results, name) for name in explorer.datasets(results)}
+    real = explorer.real_data(results)
     return environment.get_template("page.html").render(
         style=_part("style.css"),
         programs=[_part("page.js"), _part("explorer.js")],
@@ -89,6 +91,7 @@ def build(results: Results) -> str:
         variants={row.variant: _of_all(row.variant) for table in every for row in table["rows"]},
         legend=f"{RULE} {ACCOUNTING} {CALLS_RULE} {RENAMING}",
         marks=row_marks(row.marks for table in every for row in table["rows"]),
+        real=_real_data(results) if real else None,
         figures=_figures(results),
         findings=_statements(results, "findings", FINDING),
         claims=_statements(results, "claims", CLAIM),
@@ -98,10 +101,18 @@ def build(results: Results) -> str:
         manifest=[_manifest(results)],
         data={name: explorer.embedded(explorer.pack(found)) for name, found in stored.items() if found},
         labels={name: tasks.label(name) for name in stored},
-        first=" ".join(explorer.shown_first(results)),
-        absent=[tasks.label(name) for name, found in stored.items() if found is None],
+        absent={
+            tasks.label(name): "table2" if name in real else "table1" for name, found in stored.items() if not found
+        },
         sources=results.sources,
     )
+
+
+def _real_data(results: Results) -> dict[str, Any]:
+    """The tables of real data: what is said above them, rows × tasks, a table per task, and the leaderboard."""
+    about = tables.sheets("table2", results, everything=True)[0]
+    board = tables.sheets("leaderboard", results, everything=True)
+    return {"about": about, "overview": overview(results), "per_task": per_task(results), "leaderboard": board}
 
 
 def _variant_label(method: str, variant: str) -> str:
@@ -124,9 +135,11 @@ def _part(name: str) -> Markup:
 def table_views(results: Results) -> list[dict[str, Any]]:
     """Per data set the paper's metrics, with the printed rows, and what lies beyond them, folded.
 
-    A table has its columns (metric, heading) and its rows in the order of Table 1.
+    A table has its columns (metric, heading) and its rows in the order of Table 1. None where that is not stored.
     """
     views: list[dict[str, Any]] = []
+    if results.table("table1") is None:
+        return views
     for dataset, rows in with_printed_data(layout(results)).items():
         label, ours = tasks.label(dataset), [row for row in rows if row.variant != PAPER]
         paper = {"title": label, "name": dataset, "columns": headed(TABLE1), "rows": rows, "folded": False}

@@ -40,6 +40,7 @@ BUILDERS: dict[str, Callable[..., list[Sheet]]] = {  # the other tables are show
     "table1": of_table1.table1,
     "table2": of_table2.table2,
     "robustness": of_robustness.robustness,
+    "leaderboard": of_table2.leaderboard,
     "verdicts": statements.verdicts,
     "findings": statements.findings,
     "claims": statements.claims,
@@ -59,7 +60,7 @@ FILES = {"convergence": "convergence_checks"}  # what a table is made from, wher
 COMMANDS = {  # that compute a table, by how its name begins, where they are not called like it
     "verdicts": "table1", "findings": "table1", "comparisons": "table1", "training": "table1",
     "convergence_checks": "convergence", "runtime_growth": "runtime", "hyperparameters": "hpo", "hpo_": "hpo",
-    "tuning": "hpo", "ablation_": "ablation", "table2_": "table2", "leaderboard": "submit",
+    "tuning": "hpo", "ablation_": "ablation", "table2_": "table2", "leaderboard": "table2",
 }  # fmt: skip
 SCRIPTS = ("speed",)  # begin the names of tables that a script computes, which is no command
 

@@ -93,11 +93,6 @@ LAYOUTS = {  # by how the name of a table begins
             table["metric"].isin(["correctness", "found_within_2", "ged_on_success", "explain_calls"])
         ],
     ),
-    "leaderboard": Layout(
-        "Leaderboard", "The most valid first, then the fewest edits. GED, plausibility, rules: of valid results.",
-        by=("task",), rounded=("validity", "ged", "area_over_ged", "plausibility", "plausibility_unedited", "feasible"),
-        first=("method", "validity", "ged", "plausibility", "feasible", "n"), headings={"ged": "GED", "n": "Graphs"},
-    ),
     "": Layout(),
 }  # fmt: skip
 

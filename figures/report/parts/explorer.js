@@ -9,7 +9,6 @@
   const section = document.getElementById("explorer");
   const link = document.getElementById("link");
   const DATASETS = all("script[id^='data-']").map((element) => element.id.slice("data-".length));
-  const FIRST = stage.dataset.first.split(" ");
   const GROUPS = [
     ["As the published comparison ran it", ["released"]],
     ["To the letter", ["literal"]],
@@ -21,12 +20,16 @@
   const GROUPED = GROUPS.flatMap(([, variants]) => variants);
   const SVG = "http://www.w3.org/2000/svg";
   const MARGIN = 12;
+  const LEAF = 24; // at most so far from its node is a leaf that was added
+  const ROOM = 36; // around graphs with labels, for leaves
   const PIXELS = 464; // about the side of a matrix, in device pixels
 
   // What is seen. The address holds all of it (`#explorer?d=asd&i=2&…`).
-  const state = { dataset: DATASETS[0], instance: null, methods: new Set(FIRST), view: "both", safe: false, trace: "", step: 0 };
+  // Methods are null until some are chosen: then those are seen that a data set begins with.
+  const state = { dataset: DATASETS[0], instance: null, methods: null, view: "both", safe: false, trace: "", step: 0 };
   const unpacked = {};
   let data = null; // of state.dataset
+  const NO_EDITS = [[], [], []]; // of nodes: [node, new label], [node, label of its new leaf], dropped nodes
 
   // -- Unpacking -----------------------------------------------------------------------------------------------
 
@@ -87,14 +90,27 @@
 
   // -- Drawing -------------------------------------------------------------------------------------------------
 
-  // The pairs of an input and of what became of it, by what happened to them.
-  function parts(edges, edits) {
-    const before = new Set(edges);
-    const changed = new Set(edits);
+  const ends = (pair) => data.pairs[pair];
+
+  // The rows that are seen: those chosen, unless they are of other data, else those that a data set begins with.
+  function methods() {
+    const chosen = state.methods;
+    const here = chosen && (!chosen.size || data.rows.some((row) => chosen.has(row.key)));
+    return here ? chosen : new Set(data.first);
+  }
+
+  // An input and what became of it: pairs [u, v] by what happened to them, and the edits of nodes. The leaves that were
+  // added have the numbers after those of the nodes.
+  function parts(position, edits, nodes = NO_EDITS) {
+    const [before, changed] = [data.edges[position], new Set(edits)];
+    const [, leaves, dropped] = nodes;
+    const goes = (pair) => changed.has(pair) || ends(pair).some((node) => dropped.includes(node));
+    const isEdge = new Set(before);
     return {
-      kept: [...edges].filter((pair) => !changed.has(pair)),
-      added: [...edits].filter((pair) => !before.has(pair)),
-      removed: [...edits].filter((pair) => before.has(pair)),
+      kept: [...before].filter((pair) => !goes(pair)).map(ends),
+      removed: [...before].filter(goes).map(ends),
+      added: [...edits].filter((pair) => !isEdge.has(pair)).map(ends).concat(leaves.map(([node], i) => [node, data.nodes[position] + i])),
+      nodes,
     };
   }
 
@@ -106,53 +122,122 @@
   }
 
   function graph(position, drawn, now = null) {
-    const layout = data.layouts[data.one_layout ? 0 : position];
+    const labelled = data.labels.length > 0;
+    const size = data.nodes[position];
+    const places = placesOf(position, drawn);
     const svg = document.createElementNS(SVG, "svg");
-    const add = (name, attributes) => {
+    const add = (name, attributes, text = "") => {
       const made = document.createElementNS(SVG, name);
       for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+      made.append(text);
       svg.append(made);
       return made;
     };
-    svg.setAttribute("viewBox", `${-MARGIN} ${-MARGIN} ${255 + 2 * MARGIN} ${255 + 2 * MARGIN}`);
+    const margin = data.real ? ROOM : MARGIN;
+    const below = data.real ? places.slice(0, size).map(([, y]) => y) : [0, 255]; // wide graphs are shown without room above
+    const [top, high] = [Math.min(...below) - margin, Math.max(...below) - Math.min(...below) + 2 * margin];
+    svg.setAttribute("viewBox", `${-margin} ${top} ${255 + 2 * margin} ${high}`);
+    svg.style.aspectRatio = `${255 + 2 * margin} / ${high}`;
     svg.setAttribute("role", "img");
     svg.setAttribute("aria-label", `${drawn.kept.length} edges kept, ${drawn.added.length} added, ${drawn.removed.length} removed`);
-    svg.classList.toggle("large", data.n > 60);
-    svg.classList.toggle("crowded", data.n > 60 && drawn.added.length + drawn.removed.length > 300);
+    svg.classList.toggle("large", size > 60);
+    svg.classList.toggle("crowded", size > 60 && drawn.added.length + drawn.removed.length > 300);
+    if (labelled) bonds(position, drawn, places, add);
     for (const kind of ["kept", "removed", "added"]) {
-      if (drawn[kind].length) add("path", { class: kind, d: drawn[kind].map((pair) => line(layout, pair)).join("") });
+      if (drawn[kind].length) add("path", { class: kind, d: drawn[kind].map((pair) => line(places, pair)).join("") });
     }
-    if (now !== null) add("path", { class: `${now.kind} now`, d: line(layout, now.pair) });
-    for (let node = 0; node < data.nodes[position]; node++) {
-      const circle = add("circle", { cx: layout[2 * node], cy: layout[2 * node + 1], r: data.n > 60 ? 1.6 : 4, "data-node": node });
+    if (now !== null) add("path", { class: `${now.kind} now`, d: line(places, ends(now.pair)) });
+    const radius = labelled ? Math.max(3, Math.min(10.5, 0.36 * edgeLength(position))) : size > 60 ? 1.6 : 4;
+    places.forEach(([x, y], node) => {
+      const { name, colour, kind } = labelOf(position, drawn.nodes, node);
+      const circle = add("circle", { cx: x, cy: y, r: radius, "data-node": node });
+      if (kind) circle.classList.add(kind);
+      if (colour) circle.style.fill = colour;
       const title = document.createElementNS(SVG, "title");
-      title.textContent = `node ${node}`;
+      title.textContent = `node ${node}${name && `, ${name}`}`;
       circle.append(title);
-    }
+      if (name && radius > 4) add("text", { x, y, class: kind ? "atom edited" : "atom", "font-size": radius * (name.length > 1 ? 1.1 : 1.35) }, name);
+    });
     return svg;
   }
 
-  // A straight line, or a ring above the node for a self loop.
-  function line(layout, pair) {
-    const [u, v] = data.pairs[pair];
-    const [x, y] = [layout[2 * u], layout[2 * u + 1]];
-    return u === v ? `M${x} ${y}a5 5 0 1 1 .1 0` : `M${x} ${y}L${layout[2 * v]} ${layout[2 * v + 1]}`;
+  // The median length of the input's edges, as they are drawn.
+  function edgeLength(position) {
+    const layout = data.layouts[data.one_layout ? 0 : position];
+    const lengths = [...data.edges[position]].map(ends).map(([u, v]) => Math.hypot(layout[2 * u] - layout[2 * v], layout[2 * u + 1] - layout[2 * v + 1]));
+    return lengths.length ? lengths.sort((a, b) => a - b)[lengths.length >> 1] : LEAF;
   }
 
-  function canvasOf(label) {
-    const scale = Math.max(1, Math.round(PIXELS / data.n));
-    const canvas = element("canvas", { width: data.n * scale, height: data.n * scale, role: "img", "aria-label": label });
+  // Where nodes are drawn, [x, y], then the leaves that were added: each in the widest gap between the neighbours of its node.
+  function placesOf(position, drawn) {
+    const layout = data.layouts[data.one_layout ? 0 : position];
+    const places = Array.from({ length: data.nodes[position] }, (_, node) => [layout[2 * node], layout[2 * node + 1]]);
+    const [, leaves] = drawn.nodes;
+    const long = Math.min(LEAF, edgeLength(position));
+    const beside = (node) => drawn.kept.flatMap(([u, v]) => (u === node ? [v] : v === node ? [u] : []));
+    const around = new Map(leaves.map(([node]) => [node, beside(node).map((other) => Math.atan2(places[other][1] - places[node][1], places[other][0] - places[node][0]))]));
+    for (const [node] of leaves) {
+      const angles = around.get(node).sort((a, b) => a - b);
+      const gaps = angles.map((angle, i) => (i + 1 < angles.length ? angles[i + 1] : angles[0] + 2 * Math.PI) - angle);
+      const widest = Math.max(...gaps);
+      const angle = angles.length ? angles[gaps.indexOf(widest)] + widest / 2 : 0;
+      places.push([places[node][0] + long * Math.cos(angle), places[node][1] + long * Math.sin(angle)].map((x) => Math.round(10 * x) / 10));
+      angles.push(Math.atan2(Math.sin(angle), Math.cos(angle)));
+    }
+    return places;
+  }
+
+  // The label of a node after the edits, the colour behind it, and what was done to the node.
+  function labelOf(position, [relabelled, leaves, dropped], node) {
+    const size = data.nodes[position];
+    const changed = relabelled.find(([one]) => one === node);
+    const kind = node >= size ? "leaf" : changed ? "relabelled" : dropped.includes(node) ? "dropped" : "";
+    if (!data.labels.length) return { name: "", colour: "", kind };
+    const label = node >= size ? leaves[node - size][1] : changed ? changed[1] : data.node_labels[position][node];
+    return { name: data.labels[label], colour: data.colours[label], kind };
+  }
+
+  // The further lines of double, triple and aromatic bonds that are kept, on the side where their neighbours are.
+  function bonds(position, drawn, places, add) {
+    const orders = data.bonds[position];
+    if (!orders || data.nodes[position] > 60) return;
+    const kept = new Set(drawn.kept);
+    const lines = { 2: [], 4: [] };
+    [...data.edges[position]].map(ends).forEach((pair, i) => {
+      if (orders[i] === "1" || !kept.has(pair)) return;
+      const [[x1, y1], [x2, y2]] = pair.map((node) => places[node]);
+      const long = Math.hypot(x2 - x1, y2 - y1) || 1;
+      const [dx, dy] = [(y1 - y2) / long, (x2 - x1) / long];
+      const others = drawn.kept.flatMap(([u, v]) => (pair.includes(u) === pair.includes(v) ? [] : [places[pair.includes(u) ? v : u]]));
+      const side = others.reduce((sum, [x, y]) => sum + (x - x1) * dx + (y - y1) * dy, 0) < 0 ? -1 : 1;
+      const shifted = (by) => `M${x1 + by * dx} ${y1 + by * dy}L${x2 + by * dx} ${y2 + by * dy}`;
+      lines[orders[i] === "4" ? 4 : 2].push(shifted(3.5 * side), ...(orders[i] === "3" ? [shifted(-3.5 * side)] : []));
+    });
+    for (const [order, found] of Object.entries(lines)) {
+      if (found.length) add("path", { class: order === "4" ? "order aromatic" : "order", d: found.join("") });
+    }
+  }
+
+  // A straight line, or a ring above the node for a self loop.
+  function line(places, [u, v]) {
+    const [x, y] = places[u];
+    return u === v ? `M${x} ${y}a5 5 0 1 1 .1 0` : `M${x} ${y}L${places[v][0]} ${places[v][1]}`;
+  }
+
+  function canvasOf(size, label) {
+    const scale = Math.max(1, Math.round(PIXELS / size));
+    const canvas = element("canvas", { width: size * scale, height: size * scale, role: "img", "aria-label": label });
     const pen = canvas.getContext("2d");
-    const fill = (pair) => {
-      const [u, v] = data.pairs[pair];
+    const fill = ([u, v]) => {
       pen.fillRect(v * scale, u * scale, scale, scale);
       pen.fillRect(u * scale, v * scale, scale, scale);
     };
     return { canvas, pen, fill };
   }
 
-  function matrix(drawn) {
-    const { canvas, pen, fill } = canvasOf("adjacency matrix");
+  // As many rows and columns as the graph has nodes, leaves that were added included.
+  function matrix(position, drawn) {
+    const { canvas, pen, fill } = canvasOf(data.nodes[position] + drawn.nodes[1].length, "adjacency matrix");
     const colours = getComputedStyle(root);
     pen.fillStyle = colours.getPropertyValue("--blank");
     pen.fillRect(0, 0, canvas.width, canvas.height);
@@ -164,25 +249,26 @@
   }
 
   // A_g: the darker, the more likely the generator deems the pair to be an edge.
-  function heat(scores) {
-    const { canvas, pen, fill } = canvasOf("edge scores of the generator");
+  function heat(position, scores) {
+    const size = data.nodes[position];
+    const { canvas, pen, fill } = canvasOf(size, "edge scores of the generator");
     const [ground, ink] = ["--blank", "--pixel"].map((name) => getComputedStyle(root).getPropertyValue(name));
     pen.fillStyle = ground;
     pen.fillRect(0, 0, canvas.width, canvas.height);
     pen.fillStyle = ink;
     let at = 0;
-    data.pairs.forEach(([u, v], pair) => {
-      if (u === v) return;
+    for (const [u, v] of data.pairs) {
+      if (u === v) continue;
       pen.globalAlpha = scores[at++] / 255;
-      fill(pair);
-    });
+      if (v < size) fill([u, v]);
+    }
     return canvas;
   }
 
   function pictures(position, drawn) {
     const shown = [];
     if (state.view !== "matrix") shown.push(graph(position, drawn));
-    if (state.view !== "graph") shown.push(matrix(drawn));
+    if (state.view !== "graph") shown.push(matrix(position, drawn));
     return shown;
   }
 
@@ -198,7 +284,7 @@
   const known = (number, shown = String) => (number < 0 ? null : shown(number));
 
   function inputCard(position) {
-    const drawn = { kept: [...data.edges[position]], added: [], removed: [] };
+    const drawn = parts(position, []);
     const card = element("article", { class: "card", "data-row": "input", "data-instance": data.instances[position] });
     card.append(element("header", {}, element("h4", {}, "Input"), element("span", { class: "badge" }, `graph ${data.instances[position]}, fold ${data.fold[position]}`)));
     card.append(...pictures(position, drawn));
@@ -216,7 +302,8 @@
   }
 
   function rowCard(row, position) {
-    const drawn = parts(data.edges[position], row.edits[position]);
+    const nodes = row.node_edits ? row.node_edits[position] : NO_EDITS;
+    const drawn = parts(position, row.edits[position], nodes);
     const [before, after] = [data.predicted[position], row.predicted_cf[position]];
     const valid = row.found[position] === 1 && before !== after;
     const card = element("article", { class: "card", "data-row": row.key, "data-instance": data.instances[position], "data-valid": valid });
@@ -231,20 +318,43 @@
     card.append(facts([
       ["oracle’s class", row.found[position] ? `${before} → ${after}` : `${before}`],
       ["GED", row.ged[position]],
-      ["added, removed", `${drawn.added.length}, ${drawn.removed.length}`],
+      ["edges added, removed", `${drawn.added.length}, ${drawn.removed.length}`],
+      ["plausibility", row.plausibility ? known(row.plausibility[position], (value) => value.toFixed(2)) : null],
+      [rulesAsked(row, position), row.feasible ? known(row.feasible[position], (value) => (value ? "kept" : "broken")) : null],
       ["oracle calls", known(row.calls[position])],
       ["calls to fit the fold", known(row.fit_calls[position])],
       ["time to explain", known(row.microseconds[position], milliseconds)],
     ]));
+    const said = inWords(position, nodes);
+    if (said) card.append(element("p", { class: "note", "data-words": "" }, said));
     const reason = row.reasons[row.reason[position]];
     if (reason) card.append(element("p", { class: "note" }, `${reason}.`));
     return card;
+  }
+
+  // Of molecules, the rules have valences among them, unless the row edits atoms: that is not asked then.
+  function rulesAsked(row, position) {
+    const asked = row.sanitised && row.sanitised[position] >= 0;
+    return data.atoms && !asked ? "rules, valences aside" : "rules of the domain";
+  }
+
+  // Edits of nodes as a sentence, such as "Node 3 becomes N instead of C; a leaf Cl is added to node 4; node 7 (H) is dropped."
+  function inWords(position, [relabelled, leaves, dropped]) {
+    const name = (label) => (data.labels.length ? ` ${data.labels[label]}` : "");
+    const was = (node) => (data.labels.length ? data.labels[data.node_labels[position][node]] : "");
+    const said = [
+      ...relabelled.map(([node, label]) => `node ${node} becomes${name(label)} instead of ${was(node)}`),
+      ...leaves.map(([node, label]) => `a leaf${name(label)} is added to node ${node}`),
+      ...dropped.map((node) => `node ${node}${was(node) && ` (${was(node)})`} is dropped`),
+    ].join("; ");
+    return said && `${said[0].toUpperCase()}${said.slice(1)}.`;
   }
 
   // -- The sampling, step by step --------------------------------------------------------------------------------
 
   function showTrace(position) {
     const here = data.traces.filter((trace) => trace.instance === data.instances[position]);
+    tracePanel.hidden = data.real; // of real data no sampling is traced
     tracePanel.replaceChildren(element("h3", {}, "RSGG-CE’s sampling, step by step"));
     if (!here.length) {
       tracePanel.append(noTrace());
@@ -260,8 +370,8 @@
     const views = element("div", { class: "views" });
     const captioned = (picture, text) => views.append(element("figure", {}, picture, element("figcaption", {}, text)));
     captioned(graph(position, drawn, edited(trace, state.step)), "the graph so far");
-    captioned(matrix(drawn), "as a matrix");
-    captioned(heat(trace.scores), "A_g, the generator’s edge scores: darker is likelier");
+    captioned(matrix(position, drawn), "as a matrix");
+    captioned(heat(position, trace.scores), "A_g, the generator’s edge scores: darker is likelier");
     card.append(views);
     tracePanel.append(card);
   }
@@ -316,9 +426,10 @@
     const into = new Set(trace.checked.slice(0, Math.max(0, step - left)));
     const edges = new Set(data.edges[position]);
     return {
-      kept: [...edges].filter((pair) => !out.has(pair) || into.has(pair)),
-      removed: [...out].filter((pair) => !into.has(pair)),
-      added: [...into].filter((pair) => !edges.has(pair)),
+      kept: [...edges].filter((pair) => !out.has(pair) || into.has(pair)).map(ends),
+      removed: [...out].filter((pair) => !into.has(pair)).map(ends),
+      added: [...into].filter((pair) => !edges.has(pair)).map(ends),
+      nodes: NO_EDITS,
     };
   }
 
@@ -371,7 +482,7 @@
     const position = positionOf(state.instance);
     root.classList.toggle("safe", state.safe);
     fillForm(position);
-    const chosen = data.rows.filter((row) => state.methods.has(row.key));
+    const chosen = data.rows.filter((row) => methods().has(row.key));
     stage.replaceChildren(inputCard(position), ...chosen.map((row) => rowCard(row, position)));
     stage.dataset.instance = state.instance;
     showTrace(position);
@@ -392,12 +503,14 @@
     options(field.instance, inFold, described, state.instance);
     field.view.value = state.view;
     field.safe.checked = state.safe;
+    document.getElementById("which").textContent = data.note;
+    for (const key of all(".legend .of-nodes")) key.hidden = !data.rows.some((row) => row.node_edits);
     fillMethods();
   }
 
   function fillMethods() {
     const box = document.querySelector("#methods div");
-    const count = data.rows.filter((row) => state.methods.has(row.key)).length;
+    const count = data.rows.filter((row) => methods().has(row.key)).length;
     document.querySelector("#methods summary").textContent = `Methods: ${count} of ${data.rows.length} shown`;
     if (box.dataset.of !== data.name) {
       box.dataset.of = data.name;
@@ -406,7 +519,7 @@
       if (others.length) box.append(methodGroup("From outside the project", others));
       if (data.missing.length) box.append(element("p", { class: "note" }, `Not stored: ${data.missing.join(", ")}.`));
     }
-    for (const check of all("input", box)) check.checked = state.methods.has(check.value);
+    for (const check of all("input", box)) check.checked = methods().has(check.value);
   }
 
   function methodGroup(title, rows) {
@@ -417,22 +530,23 @@
       group.append(element("label", {}, check, row.label));
     }
     const every = element("button", { type: "button" }, "all / none");
-    every.addEventListener("click", () => toggle(rows.map((row) => row.key), !rows.every((row) => state.methods.has(row.key))));
+    every.addEventListener("click", () => toggle(rows.map((row) => row.key), !rows.every((row) => methods().has(row.key))));
     group.append(every);
     return group;
   }
 
   function toggle(keys, shown) {
-    const methods = new Set(state.methods);
-    keys.forEach((key) => (shown ? methods.add(key) : methods.delete(key)));
-    change({ methods });
+    const chosen = new Set(methods());
+    keys.forEach((key) => (shown ? chosen.add(key) : chosen.delete(key)));
+    change({ methods: chosen });
   }
 
   // -- The address ---------------------------------------------------------------------------------------------
 
   function address() {
-    const shown = data.rows.map((row) => row.key).filter((key) => state.methods.has(key));
-    const said = new URLSearchParams({ d: state.dataset, i: state.instance, m: shown.join(" "), v: state.view });
+    const shown = data.rows.map((row) => row.key).filter((key) => methods().has(key));
+    const said = new URLSearchParams({ d: state.dataset, i: state.instance, v: state.view });
+    if (state.methods) said.set("m", shown.join(" "));
     if (state.safe) said.set("c", "safe");
     if (state.trace && data.traces.length) said.set("t", state.trace);
     if (state.step) said.set("s", state.step);
