@@ -67,6 +67,7 @@ def of_molecule(graph: InputGraph) -> np.ndarray | None:
         molecule.AddBond(u, v, kinds.get(bond, chem.BondType.SINGLE))
     molecule.UpdatePropertyCache(strict=False)
     chem.FastFindRings(molecule)
+    chem.SetHybridization(molecule)  # else triple bonds are drawn with a bend
     depictor.Compute2DCoords(molecule, canonOrient=True)
     points = np.asarray(molecule.GetConformer().GetPositions())[:, :2]
     long = np.linalg.norm([points[u] - points[v] for u, v in graph.edges], axis=1) if graph.edges else np.ones(1)
