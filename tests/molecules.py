@@ -26,7 +26,7 @@ SYMBOLS = ("C", "N", "O", "F", "I", "Cl", "Br")
 SMILES = {4: "Oc1ccccc1", 9: "O=Nc1ccccc1", 17: "CC#N", 30: "CCl"}  # by instance; two in each fold
 FOLDS = {4: 0, 9: 0, 17: 1, 30: 1}
 ROWS: tuple[Row, ...] = (
-    ("obs", "search"), ("rsgg-ce-nodes", "beyond"), ("empty", "control"), ("identity", "control"),
+    ("rsgg-ce-nodes", "beyond"), ("obs", "search"), ("empty", "control"), ("identity", "control"),
 )  # fmt: skip
 NODE_EDITS = {  # of the row with node edits
     4: [NodeEdit("relabel", 0, 1, 2)],

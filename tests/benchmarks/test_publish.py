@@ -10,13 +10,14 @@ import pytest
 
 from benchmarks import ablation, cli
 from benchmarks.publish import publish
-from benchmarks.results import artefacts
+from benchmarks.results import artefacts, graphs, leaderboard
 from benchmarks.results.cell import Cell
 from benchmarks.results.ledger import Damaged, Store
 from benchmarks.running.experiment import Finished, run_cells
 from benchmarks.running.options import AblationOptions, RunOptions, Table1Options
 from benchmarks.table1 import Table1, plan
 from figures import figure
+from tests import molecules
 
 ROWS = RunOptions(methods=["empty,optimum"], datasets=["tree-cycles"], seeds=["0"])
 
@@ -120,6 +121,21 @@ def test_results_without_table_1_can_be_published(tmp_path: Path, monkeypatch: p
     table = pd.read_csv(out / "ablation_n_instances.csv")
     assert set(table["method"]) == {"cf2"}
     assert not (out / "table1.csv").exists() and not artefacts.check(out, complete=True)[1]
+
+
+def test_real_data_are_published_with_their_graphs_and_the_leaderboard(tmp_path: Path) -> None:
+    """From stored files alone, without loading any data; what a submission entered there stays."""
+    local, out = molecules.write(tmp_path / "local"), tmp_path / "out"
+    publish(local, out)
+    pd.testing.assert_frame_equal(graphs.read(out), graphs.read(local))
+    for name in ("table2.csv", "table2_kinds.csv", leaderboard.FILE):
+        assert (out / name).read_bytes() == (local / name).read_bytes(), name
+    assert not artefacts.check(out, complete=True)[1]
+    line = pd.read_csv(out / leaderboard.FILE).iloc[[0]].assign(method="Mine", variant=leaderboard.SUBMITTED)
+    board = leaderboard.joined(pd.read_csv(out / "table2.csv"), line)
+    board.to_csv(out / leaderboard.FILE, index=False)
+    publish(local, out)
+    assert "Mine" in set(pd.read_csv(out / leaderboard.FILE)["method"]) and not artefacts.check(out, complete=True)[1]
 
 
 def test_a_damaged_cell_ends_it_and_nothing_is_published(

@@ -14,6 +14,7 @@ import torch
 
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.rules import LOST_PLAUSIBILITY, VALID
+from benchmarks.results.artefacts import read_manifest
 from benchmarks.results.cell import Cell
 from benchmarks.results.reader import Results
 from benchmarks.running.options import Table2Options
@@ -190,6 +191,16 @@ def test_a_folder_and_a_model_run_by_options_alone(own: Path, tmp_path: Path) ->
     assert means["dce", "ged_on_success"] > means["dce-min", "ged_on_success"]
     assert means["two-sided-min-feasible", "feasible"] == 1 > means["two-sided-min", "feasible"]
     assert means["empty", "validity_class_1"] == 1 and means["empty", "validity_class_0"] == 0
+    found = Results((tmp_path / "out",)).graphs("rings-model")
+    assert {graph.fold for graph in found} == {0} and found[0].label_names == ("0", "1") and not found[0].bonds
+    for graph in found:
+        ring = nx.cycle_graph(6 + graph.instance % 4)
+        ring.add_edges_from([(0, 2), (1, 3), (0, 3)] if graph.instance % 2 else [])
+        assert set(graph.edges) == {tuple(sorted(edge)) for edge in ring.edges}
+        assert graph.label == graph.predicted == graph.instance % 2
+    board = pd.read_csv(tmp_path / "out" / "leaderboard.csv")
+    assert set(board["method"]) == set(wanted) and board["validity"].is_monotonic_decreasing
+    assert {"table2_graphs.parquet", "leaderboard.csv"} <= set(read_manifest(tmp_path / "out")["files"])
     built = tables.markdown("table2", Results((tmp_path / "out",)))
     assert "One random removal" in built and "## Rings, ring_model:model" in built
     with pytest.raises(UsageError, match="give the folder with --tu"):

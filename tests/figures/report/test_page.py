@@ -6,7 +6,9 @@ import base64
 import gzip
 import json
 import re
+import shutil
 import struct
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +18,22 @@ import pytest
 
 from benchmarks.registry import methods
 from benchmarks.results.files import REFERENCE
+from benchmarks.results.graphs import graphs_of
+from benchmarks.results.graphs import read as lines_of
 from benchmarks.results.reader import Results
-from figures import report
+from figures import layout, report
 from figures.report import explorer, page
 from figures.tables.statements import headline
 from rsgg.errors import UsageError
+from tests import molecules
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table of real data with its graphs, and nothing else."""
+    pytest.importorskip("rdkit")
+    return molecules.write(tmp_path_factory.mktemp("real"))
+
 
 # -- The explorer's data -----------------------------------------------------------------------------------------------
 
@@ -143,15 +156,54 @@ def test_a_trace_of_another_run_is_left_out() -> None:
     assert n * n > added
 
 
-def test_layouts_keep_path_lengths() -> None:
-    path = np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
-    ring = np.minimum(path, 6 - path)
-    line, hexagon = explorer.stress_layout(np.stack([path, ring]))
-    assert np.linalg.norm(line[0] - line[5]) == pytest.approx(5, abs=0.02)
-    sides = np.linalg.norm(hexagon - np.roll(hexagon, 1, axis=0), axis=1)
-    assert np.ptp(sides) < 0.02 and sides.mean() == pytest.approx(
-        np.linalg.norm(hexagon - hexagon.mean(0), axis=1).mean(), abs=0.02
-    )
+def test_a_labelled_task_is_packed_as_it_is_stored(real: Path) -> None:
+    """Labels, bonds and edits of nodes come out of the page's data as they went into the ledger."""
+    results = Results((real,))
+    stored = explorer.read(results, molecules.TASK.name)
+    assert stored is not None
+    reader = Reader(gzip.decompress(base64.b64decode(explorer.embedded(explorer.pack(stored)))))
+    header, instances = reader.header, reader.header["instances"]
+    assert instances == list(molecules.SMILES) and header["real"] and header["atoms"] and header["note"] == ""
+    assert header["labels"] == list(molecules.SYMBOLS) and len(header["colours"]) == len(header["labels"])
+    given = {instance: molecules.molecule(instance) for instance in instances}
+    assert header["node_labels"] == [list(given[i].labels) for i in instances]
+    signs = {"single": "1", "double": "2", "triple": "3", "aromatic": "4"}
+    assert header["bonds"] == ["".join(signs[bond] for bond in given[i].bonds) for i in instances]
+    layouts = np.frombuffer(reader.take(2 * 4 * header["n"]), dtype=np.uint8).reshape(4, -1, 2).astype(float)
+    for place, instance in zip(layouts, instances, strict=True):
+        where = layout.places(given[instance]) * (1, -1)
+        apart = [np.linalg.norm(points[:, None] - points, axis=-1) for points in (place[: len(where)], where)]
+        assert apart[0] / apart[0].max() == pytest.approx(apart[1] / apart[1].max(), abs=0.02)
+    assert [reader.sorted() for _ in instances] == [set(given[i].edges) for i in instances]
+    rows = {(row["method"], row["variant"]): row for row in header["rows"]}
+    assert list(rows) == list(stored.rows), "in the order in which edits follow"
+    for (method, variant), row in rows.items():
+        answers = [molecules.answer((method, variant), i) for i in instances]
+        assert [reader.sorted() for _ in instances] == [decoded(a["edits"], a["n_nodes"]) for a in answers]
+        assert row["predicted_cf"] == [a["predicted_cf"] for a in answers] and row["ged"] == [a["ged"] for a in answers]
+    assert reader.at == len(reader.packed)
+    nodes = rows["rsgg-ce-nodes", "beyond"]
+    assert nodes["node_edits"] == [[[[0, 1]], [], []], [[], [[5, 5]], [0]], [[], [], []], [[], [[0, 2]], []]]
+    assert nodes["plausibility"] == [0.04, 0.09, -1, 0.3] and "sanitised" not in nodes
+    assert "node_edits" not in rows["obs", "search"] and rows["obs", "search"]["feasible"] == [1, 1, 1, 1]
+    assert ("identity", "control") not in rows and header["first"][:3] == list(explorer.REAL_FIRST[:3])
+
+
+def test_of_many_graphs_the_first_of_each_fold_are_shown(real: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explorer, "MOST_GRAPHS", 3)
+    stored = explorer.read(Results((real,)), molecules.TASK.name)
+    assert stored is not None and list(stored.about.index) == [4, 17]
+    assert stored.note == "2 of 4 test graphs: the first 1 of each fold."
+    packed = {row["method"]: row for row in Reader(explorer.pack(stored)).header["rows"]}
+    assert packed["obs"]["ged"] == [2.0, 2.0] and packed["rsgg-ce-nodes"]["found"] == [1, 0]
+
+
+def test_without_rdkit_the_explorer_says_so(real: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rdkit", None)
+    graphs = list(graphs_of(lines_of(real)))
+    stored = explorer._of_real_data(Results((real,)), molecules.TASK.name, graphs)
+    assert layout.NO_RDKIT in stored.note
+    assert explorer.layouts(stored).shape == (4, 8, 2)
 
 
 # -- The page ----------------------------------------------------------------------------------------------------------
@@ -189,6 +241,23 @@ def test_the_page_says_what_is_there_and_what_is_not(little: Path) -> None:
     ]
     assert f"printed 0.885 / 11.000; released {numbers[0]}; " in text
     assert f"by score function (ours) {numbers[1]}." in text
+
+
+def test_real_data_are_in_the_page_with_and_without_table_1(little: Path, real: Path, tmp_path: Path) -> None:
+    """Beside Table 1 and on their own; without them the page says how to get them."""
+    assert "No table of real data is stored; <code>./reproduce.sh table2</code>" in report.build(Results((little,)))
+    alone = report.build(Results((real,)))
+    assert "No Table 1 is stored" in alone and "No table of real data" not in alone
+    beside = report.build(Results((little,), beside=real))
+    for built in (alone, beside):
+        assert f'id="data-{molecules.TASK.name}" data-label="MUTAG, GIN"' in built
+        assert 'id="sheet-table2-plausibility"' in built and 'id="sheet-leaderboard"' in built
+        assert "Controls, not ranked" in built and "adversarial" in built
+    assert 'id="table-tree-cycles"' in beside
+    for name in ("table2.csv", "table2_kinds.csv", "leaderboard.csv"):
+        shutil.copy(real / name, tmp_path)
+    without = report.build(Results((tmp_path,)))
+    assert "The graphs of MUTAG, GIN are not stored; <code>./reproduce.sh table2</code> computes them." in without
 
 
 def test_the_explorer_has_a_group_for_every_variant_and_calls_none_what_it_is_not() -> None:
@@ -285,7 +354,9 @@ def test_rows_and_data_sets_of_users_are_in_the_page(little: Path, tmp_path: Pat
     assert 'id="table-my-data"' in built and built.count('data-method="mine" data-variant="own"') == 4
     assert '<button type="button" aria-pressed="true" data-variant="own">' in built
     assert explorer.datasets(results) == ["tree-cycles", "asd", "my-data"]
-    assert ("mine", "own") in explorer.rows_of(results, "my-data") and "mine:own" in explorer.shown_first(results)
+    assert ("mine", "own") in explorer.rows_of(results, "my-data") and "mine:own" in explorer.shown_first(
+        results, "my-data"
+    )
     assert ("meg", "released") not in explorer.rows_of(results, "asd"), "it is not defined there"
 
 
