@@ -19,9 +19,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks.results.files import REFERENCE
+from benchmarks.results.graphs import Change
 from benchmarks.results.reader import Results
 from figures import report
 from figures.report.page import LIMIT
+from tests import molecules
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 from selenium.webdriver.chrome.service import Service  # noqa: E402
@@ -284,6 +286,59 @@ def test_the_sampling_is_stepped_through_to_what_the_ledger_holds(browser: Any, 
     (card,) = browser.execute_script(DRAWN, "#trace .card")
     for kind, name in (("removed", "removed"), ("added", "checked")):
         assert {tuple(sorted(pair)) for pair in card[kind]} == pairs(trace[name], int(trace["n_nodes"]))
+
+
+@pytest.fixture
+def real_page(started: Any, tmp_path: Path) -> Path:
+    """A page of real data alone: four molecules."""
+    pytest.importorskip("rdkit")
+    written = tmp_path / "index.html"
+    written.write_text(report.build(Results((molecules.write(tmp_path / "results"),))), encoding="utf-8")
+    viewport(started, 1280, 900)
+    return written
+
+
+def test_molecules_are_drawn_with_their_atoms_and_edits(started: Any, real_page: Path) -> None:
+    """What is drawn is what the ledger holds: bonds by kind, symbols after the edits, edits of nodes in words."""
+    rows = ("rsgg-ce-nodes:beyond", "obs:search", "empty:control")
+    words = {4: "Node 0 becomes N instead of O.", 30: "A leaf O is added to node 0.",
+             9: "A leaf Cl is added to node 5; node 0 (O) is dropped."}  # fmt: skip
+    for instance in molecules.SMILES:
+        open_explorer(started, real_page, f"d={molecules.TASK.name}&i={instance}&m={'+'.join(rows)}")
+        cards = {card["row"]: card for card in started.execute_script(DRAWN, "#stage .card")}
+        graph = molecules.molecule(instance)
+        assert set(cards) == {"input", *rows}
+        for key, card in cards.items():
+            answer = (
+                molecules.answer(tuple(key.split(":")), instance) if key != "input" else {"edits": [], "node_edits": []}
+            )
+            change = Change.of(graph, answer["edits"], answer["node_edits"])
+            for kind in ("kept", "added", "removed"):
+                wanted = {tuple(sorted(pair)) for pair in getattr(change, kind)}
+                assert {tuple(sorted(pair)) for pair in card[kind]} == wanted, (instance, key, kind)
+                assert {tuple(pair) for pair in card["pixels"].get(kind, [])} == wanted, (instance, key, kind)
+            labels = {**dict(enumerate(graph.labels)), **change.nodes.relabelled}
+            labels |= {graph.n_nodes + i: label for i, (_, label) in enumerate(change.nodes.leaves)}
+            symbols = f"[...document.querySelectorAll(`[data-row='{key}'] svg text`)].map((text) => text.textContent)"
+            assert started.execute_script(f"return {symbols}") == [molecules.SYMBOLS[labels[i]] for i in sorted(labels)]
+        said = started.execute_script("return document.querySelector('[data-words]')?.textContent ?? ''")
+        assert said == words.get(instance, "")
+    assert not started.get_log("browser")
+
+
+def test_a_data_set_begins_with_rows_of_its_own(started: Any, real_page: Path) -> None:
+    open_explorer(started, real_page, f"d={molecules.TASK.name}")
+    keys = "[...document.querySelectorAll('#stage .card')].map((card) => card.dataset.row)"
+    assert started.execute_script(f"return {keys}") == ["input", "rsgg-ce-nodes:beyond", "obs:search"]
+    assert not started.find_element(By.ID, "trace").is_displayed(), "of real data no sampling is traced"
+    assert started.find_element(By.CSS_SELECTOR, ".of-nodes").is_displayed()
+    open_explorer(started, real_page, f"d={molecules.TASK.name}&m=rsgg-ce:released")
+    assert len(started.execute_script(f"return {keys}")) == 3, "rows of other data are not here"
+    for width in (1280, 360):
+        viewport(started, width, 740)
+        started.execute_script("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        assert started.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+    assert not started.get_log("browser")
 
 
 def test_a_phone_scrolls_one_way_only(browser: Any, page: Path) -> None:
