@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +12,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgba
+from matplotlib.collections import LineCollection
+from matplotlib.colors import same_color, to_rgba
+from matplotlib.text import Text
 
-from benchmarks.results.graphs import Change
+from benchmarks.results.graphs import Change, InputGraph
 from benchmarks.results.reader import Results
 from figures import layout, style
 from figures import molecules as figure
@@ -40,7 +43,7 @@ def ends(axis: Axes, colour: str) -> set[tuple[tuple[float, float], ...]]:
     lines = [
         np.asarray(points)
         for collection in axis.collections
-        if tuple(collection.get_edgecolor()[0]) == to_rgba(colour)
+        if isinstance(collection, LineCollection) and same_color(np.atleast_2d(collection.get_edgecolor())[0], colour)
         for points in collection.get_segments()
     ]
     return {tuple(sorted(tuple(np.round(line[i], 6).tolist()) for i in (0, -1))) for line in lines}
@@ -56,14 +59,24 @@ def panel(drawn: Drawn, instance: int, column: int) -> Axes:
     return row[column]
 
 
-def test_graphs_are_chosen_by_the_rule(folder: Path) -> None:
+def test_graphs_are_chosen_by_the_rule(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each class those that most rows explain, of these the first by fold and number."""
     graphs = Results((folder,)).graphs(molecules.TASK.name)
     answers = {row: Results((folder,)).answers(molecules.TASK.name, *row) for row in SHOWN}
-    assert [graph.instance for graph in figure.chosen(graphs, answers)] == [4, 30, 9, 17], "17: one row explains it"
-    answers = {row: own.assign(predicted_cf=own["predicted"]) for row, own in answers.items()}
-    assert [graph.instance for graph in figure.chosen(graphs, answers)] == [4, 30, 9, 17], "the lowest numbers"
+
+    def picked(given: Sequence[InputGraph], found: figure.Answers) -> list[int]:
+        return [graph.instance for graph in figure.chosen(given, found)]
+
+    assert picked(graphs, answers) == [4, 30, 9, 17], "graphs of class 0, then of class 1"
+    monkeypatch.setattr(figure, "PER_CLASS", 1)
+    assert picked(graphs, answers) == [4, 9] == picked(graphs[::-1], answers)
+    only_17 = {row: own.assign(predicted_cf=own["predicted"] ^ (own.index == 17)) for row, own in answers.items()}
+    only_17 = {row: own.assign(found=True) for row, own in only_17.items()}
+    assert picked(graphs, only_17) == [4, 17]
+    later = [replace(graph, fold=2) if graph.instance == 4 else graph for graph in graphs]
+    assert picked(later, answers) == [30, 9]
     large = [replace(graph, n_nodes=figure.MOST_ATOMS + 1) if graph.instance == 9 else graph for graph in graphs]
-    assert [graph.instance for graph in figure.chosen(large, answers)] == [4, 30, 17]
+    assert picked(large, answers) == [4, 17]
 
 
 def test_bonds_have_the_colour_of_what_happened_to_them(drawn: Drawn, folder: Path) -> None:
@@ -96,10 +109,16 @@ def test_atoms_say_what_they_are(drawn: Drawn) -> None:
     """Phenol: its oxygen; with node edits it becomes a nitrogen, with a ring."""
     before, after = (panel(drawn, 4, column).texts for column in (0, 2))
     assert [text.get_text() for text in before] == ["O"] and [text.get_text() for text in after] == ["N"]
-    assert before[0].get_bbox_patch().get_edgecolor()[3] == 0
-    assert after[0].get_bbox_patch().get_edgecolor() == to_rgba(figure.RELABELLED)
-    edited = {text.get_text(): text.get_bbox_patch().get_edgecolor() for text in panel(drawn, 9, 2).texts}
+    assert ring(before[0])[3] == 0 and ring(after[0]) == to_rgba(figure.RELABELLED)
+    edited = {text.get_text(): ring(text) for text in panel(drawn, 9, 2).texts}
     assert edited["Cl"] == to_rgba(style.ADDED) and edited["O"] == to_rgba(style.REMOVED)
+
+
+def ring(text: Text) -> tuple[float, ...]:
+    """The colour around a symbol."""
+    around = text.get_bbox_patch()
+    assert around is not None
+    return to_rgba(around.get_edgecolor())
 
 
 def test_below_each_panel_stands_what_the_ledger_says(drawn: Drawn) -> None:

@@ -34,7 +34,7 @@ def test_graphs_without_labels_have_none(tmp_path: Path) -> None:
     bare = molecules.lines().assign(labels=[[]] * 4, label_names=[[]] * 4, bonds=[[]] * 4)
     write_whole(tmp_path / graphs.FILE, lambda file: graphs.write(file, bare))
     (first, *_) = Results((tmp_path,)).graphs(molecules.TASK.name)
-    assert first.labels == first.label_names == first.bonds == () and first.name(0) == ""
+    assert not first.labels and not first.label_names and not first.bonds and first.name(0) == ""
 
 
 def test_of_two_lines_about_a_graph_the_first_counts_and_no_file_is_no_lines(tmp_path: Path) -> None:
