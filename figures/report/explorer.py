@@ -282,7 +282,8 @@ def _row(method: str, variant: str, row: pd.DataFrame, sizes: Sequence[int]) -> 
     """What a row says of each graph; edits of nodes and measures of quality where there are any."""
     said = row["reason"].fillna("").astype(str)
     reasons = sorted({*said, ""})
-    quality = {name: _filled(row[name], float) for name in QUALITY if name in row and row[name].notna().any()}
+    measured = [name for name in QUALITY if name in row and row[name].notna().any()]
+    quality = {name: _filled(row[name], lambda value: round(float(value), 3)) for name in measured}
     return {
         "method": method, "variant": variant, "label": methods.label(method, variant),
         "found": row["found"].eq(True).astype(int).tolist(), "predicted_cf": _filled(row["predicted_cf"]),
