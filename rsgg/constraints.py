@@ -24,13 +24,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
 from rsgg.edits import KINDS, Changed, Codes, Kind, beside, changed, recoded
 from rsgg.errors import UsageError
 from rsgg.graph import Graph, GraphBatch
 from rsgg.seeds import numpy_rng
+from rsgg.sparse import SparseBatch, SparseGraph
 
+Mask = NDArray[np.bool_]
 Pairs = tuple[tuple[int, int], ...]
 MOST_EDITS = 256  # of an order that is looked through edit by edit
 
@@ -48,9 +53,20 @@ class Constraint:
         """The node pairs u < v that may be edited, bool [B, N, N]."""
         return graphs.pair_mask
 
+    def editable_pairs(self, graph: SparseGraph, u: Codes, v: Codes) -> Mask:
+        """`editable` of some pairs u < v of a large graph, bool [K]; by default read from the matrix."""
+        if type(self).editable is Constraint.editable:
+            return np.ones(len(u), dtype=bool)
+        mask: Mask = self.editable(GraphBatch.of([graph]))[0].numpy()
+        return mask[u, v]
+
     def allows(self, original: Graph, adjacency: np.ndarray) -> bool:
         """May this graph, uint8 [n, n], be made of the original?"""
         return True
+
+    def allows_list(self, original: SparseGraph, edited: SparseGraph) -> bool:
+        """`allows` for a large graph; by default read from its matrix."""
+        return self.allows(original, edited.adjacency)
 
     def allows_nodes(self, edited: Changed) -> bool:
         """`allows` for a graph whose nodes were edited too.
@@ -69,6 +85,9 @@ class OnlyRemovals(Constraint):
     def editable(self, graphs: GraphBatch) -> Tensor:
         return graphs.edge_mask
 
+    def editable_pairs(self, graph: SparseGraph, u: Codes, v: Codes) -> Mask:
+        return graph.has(u * graph.n_nodes + v)
+
 
 @dataclass(frozen=True)
 class OnlyAdditions(Constraint):
@@ -78,6 +97,9 @@ class OnlyAdditions(Constraint):
 
     def editable(self, graphs: GraphBatch) -> Tensor:
         return graphs.pair_mask & ~graphs.edge_mask
+
+    def editable_pairs(self, graph: SparseGraph, u: Codes, v: Codes) -> Mask:
+        return ~graph.has(u * graph.n_nodes + v)
 
 
 @dataclass(frozen=True)
@@ -99,6 +121,11 @@ class _NamedPairs(Constraint):
     def __post_init__(self) -> None:
         object.__setattr__(self, "pairs", _checked_pairs(self.pairs, type(self).__name__))
 
+    def _named(self, graph: SparseGraph, u: Codes, v: Codes) -> Mask:
+        """Which of these pairs are among the given ones."""
+        n = graph.n_nodes
+        return np.isin(u * n + v, [a * n + b for a, b in self.pairs if b < n])
+
 
 @dataclass(frozen=True)
 class Keep(_NamedPairs):
@@ -107,6 +134,9 @@ class Keep(_NamedPairs):
     def editable(self, graphs: GraphBatch) -> Tensor:
         return graphs.pair_mask & ~_mask(self.pairs, graphs.n_nodes)
 
+    def editable_pairs(self, graph: SparseGraph, u: Codes, v: Codes) -> Mask:
+        return ~self._named(graph, u, v)
+
 
 @dataclass(frozen=True)
 class Forbid(_NamedPairs):
@@ -114,6 +144,9 @@ class Forbid(_NamedPairs):
 
     def editable(self, graphs: GraphBatch) -> Tensor:
         return graphs.pair_mask & (graphs.edge_mask | ~_mask(self.pairs, graphs.n_nodes))
+
+    def editable_pairs(self, graph: SparseGraph, u: Codes, v: Codes) -> Mask:
+        return graph.has(u * graph.n_nodes + v) | ~self._named(graph, u, v)
 
 
 @dataclass(frozen=True)
@@ -124,6 +157,9 @@ class Among(_NamedPairs):
 
     def editable(self, graphs: GraphBatch) -> Tensor:
         return graphs.pair_mask & _mask(self.pairs, graphs.n_nodes)
+
+    def editable_pairs(self, graph: SparseGraph, u: Codes, v: Codes) -> Mask:
+        return self._named(graph, u, v)
 
 
 @dataclass(frozen=True)
@@ -195,6 +231,9 @@ class KeepConnected(Constraint):
     def allows(self, original: Graph, adjacency: np.ndarray) -> bool:
         return _components(adjacency) <= _components_of(original)
 
+    def allows_list(self, original: SparseGraph, edited: SparseGraph) -> bool:
+        return _components_of_list(edited) <= _components_of(original)
+
     def allows_nodes(self, edited: Changed) -> bool:
         return self.allows(edited.original, edited.matrix)
 
@@ -218,8 +257,16 @@ def _components(adjacency: np.ndarray) -> int:
     return count
 
 
+def _components_of_list(graph: SparseGraph) -> int:
+    n, ones = graph.n_nodes, np.ones(graph.n_edges, dtype=np.int8)
+    count: int = connected_components(coo_array((ones, (graph.u, graph.v)), shape=(n, n)), directed=False)[0]
+    return count
+
+
 @lru_cache(maxsize=4096)
 def _components_of(original: Graph) -> int:
+    if isinstance(original, SparseGraph):
+        return _components_of_list(original)
     return _components(original.adjacency)
 
 
@@ -244,6 +291,10 @@ class MostNeighbours(Constraint):
     def allows(self, original: Graph, adjacency: np.ndarray) -> bool:
         limit = self._limits(original, None)
         return bool((adjacency.sum(1) <= np.maximum(limit, original.adjacency.sum(1))).all())
+
+    def allows_list(self, original: SparseGraph, edited: SparseGraph) -> bool:
+        limit = self._limits(original, None)
+        return bool((edited.degrees() <= np.maximum(limit, original.degrees())).all())
 
     def allows_nodes(self, edited: Changed) -> bool:
         n, limit = edited.original.n_nodes, self._limits(edited.original, edited.labels)
@@ -288,6 +339,9 @@ class EdgeCount(Constraint):
     def allows(self, original: Graph, adjacency: np.ndarray) -> bool:
         return bool(self.least <= int(adjacency.sum()) // 2 <= self.most)
 
+    def allows_list(self, original: SparseGraph, edited: SparseGraph) -> bool:
+        return self.least <= edited.n_edges <= self.most
+
 
 @dataclass(frozen=True)
 class EdgesForSize(Constraint):
@@ -324,9 +378,15 @@ class EdgesForSize(Constraint):
         return least, most
 
     def allows(self, original: Graph, adjacency: np.ndarray) -> bool:
-        least, most = self.range_of(len(adjacency))
-        had, has = original.n_edges - original.n_nodes, int(adjacency.sum()) // 2 - len(adjacency)
-        return bool(min(least, had) <= has <= max(most, had))
+        return self._allows(original, len(adjacency), int(adjacency.sum()) // 2)
+
+    def allows_list(self, original: SparseGraph, edited: SparseGraph) -> bool:
+        return self._allows(original, edited.n_nodes, edited.n_edges)
+
+    def _allows(self, original: Graph, n_nodes: int, n_edges: int) -> bool:
+        least, most = self.range_of(n_nodes)
+        had, has = original.n_edges - original.n_nodes, n_edges - n_nodes
+        return min(least, had) <= has <= max(most, had)
 
     def allows_nodes(self, edited: Changed) -> bool:
         return self.allows(edited.original, edited.matrix)
@@ -374,6 +434,9 @@ class Rules:
             if any(_edits_what_is_closed(one, made, pairs) for one, pairs in closed):
                 return False
             return all(one.allows_nodes(made) for one in asked)
+        if isinstance(self.original, SparseGraph):
+            edited = self.original.with_edits(edits, self.n_padded)
+            return all(one.allows_list(self.original, edited) for one in asked)
         adjacency = self.original.adjacency.copy()
         u, v = np.divmod(edits, self.n_padded)
         adjacency[u, v] ^= 1
@@ -403,8 +466,8 @@ class Feasible:
     def __init__(self, graphs: GraphBatch, constraints: tuple[Constraint, ...]) -> None:
         self.graphs, self.originals, self.constraints = graphs, list(graphs), constraints
         self.closed = []  # of each constraint, the pairs that may not be edited, diagonal included, bool [B, N, N]
-        for one in constraints:
-            self.closed.append(_closed(one, graphs))
+        if not isinstance(graphs, SparseBatch):  # lists are looked at pair by pair
+            self.closed = [_closed(one, graphs) for one in constraints]
 
     def allow(self, adjacency: Tensor, instance: Tensor) -> Tensor:
         """Of each matrix, [R, N, N], made of the graph at `instance`: is it allowed? Bool [R]."""
@@ -427,6 +490,23 @@ class Feasible:
         ]
         return torch.tensor([not name for name in broken], dtype=torch.bool)
 
+    def allow_lists(self, codes: Sequence[Codes], instance: Tensor) -> Tensor:
+        """`allow` for large graphs: `codes` are the edges of each graph, for the padded size."""
+        broken = [self.broken_list(own, place) for own, place in zip(codes, instance.tolist(), strict=True)]
+        return torch.tensor([not name for name in broken], dtype=torch.bool)
+
+    def broken_list(self, codes: Codes, instance: int) -> str:
+        """`broken` for a large graph that has these edges."""
+        original, n = self.originals[instance], self.graphs.n_nodes
+        assert isinstance(original, SparseGraph)
+        edits = np.setxor1d(original.codes(n), codes)
+        edited, (u, v) = original.with_edits(edits, n), np.divmod(edits, n)
+        for one in self.constraints:
+            is_closed = not one.editable_pairs(original, u, v).all()
+            if is_closed or (one.looks_at_graphs and not one.allows_list(original, edited)):
+                return type(one).__name__
+        return ""
+
     def broken(self, adjacency: Tensor, instance: int) -> str:
         """The name of a constraint that this graph breaks, or an empty string."""
         original, n = self.originals[instance], len(adjacency)
@@ -440,6 +520,8 @@ class Feasible:
     def broken_by(self, graph: Graph, origin: Sequence[int], instance: int) -> str:
         """`broken` for a graph whose nodes were edited too; `origin` says which node each was (`rsgg.edits`)."""
         original = self.originals[instance]
+        if isinstance(graph, SparseGraph):  # of which nodes are not edited
+            return self.broken_list(graph.codes(self.graphs.n_nodes), instance)
         made, n = beside(original, graph, origin), original.n_nodes
         for one, closed in zip(self.constraints, self.closed, strict=True):
             is_closed = _edits_what_is_closed(one, made, closed[instance, :n, :n])

@@ -7,12 +7,14 @@ Oracles answer about both (`Oracle.predict`, `Oracle.predict_edges`), networks p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from torch import Tensor
@@ -20,6 +22,7 @@ from torch.nn.functional import embedding_bag
 
 from rsgg.errors import GraphError
 from rsgg.graph import GraphBatch
+from rsgg.sparse import SparseBatch, SparseGraph
 
 
 def positions(table: Tensor) -> tuple[Tensor, ...]:
@@ -62,11 +65,44 @@ class EdgeBatch:
 
     @classmethod
     def of(cls, graphs: GraphBatch) -> EdgeBatch:
+        if isinstance(graphs, SparseBatch):
+            return cls.of_graphs(graphs.graphs, graphs.n_nodes, graphs.features)
         graph, u, v = positions(graphs.adjacency)
         above = u < v
         graph, u, v = graph[above], u[above], v[above]
         edge_features = None if graphs.edge_features is None else graphs.edge_features[graph, u, v]
         return cls(graphs.n_nodes, graphs.sizes, graph, u, v, graphs.features, edge_features)
+
+    @classmethod
+    def of_graphs(cls, graphs: Sequence[SparseGraph], n_nodes: int, features: Tensor | None) -> EdgeBatch:
+        """Of single graphs; `features` are theirs, padded to n_nodes."""
+        sizes = torch.tensor([graph.n_nodes for graph in graphs], dtype=torch.long)
+        owner = torch.arange(len(graphs)).repeat_interleave(torch.tensor([graph.n_edges for graph in graphs]))
+        u, v = (torch.from_numpy(np.concatenate(ends)) for ends in zip(*((g.u, g.v) for g in graphs), strict=True))
+        values = [graph.edge_values for graph in graphs if graph.edge_values is not None]
+        rows = torch.from_numpy(np.concatenate(values)) if values else None
+        return cls(n_nodes, sizes, owner, u, v, features, rows)
+
+    @classmethod
+    def edited(cls, graphs: SparseBatch, instance: Tensor, edits: Sequence[NDArray[np.int64]]) -> EdgeBatch:
+        """The graphs at `instance`, each with its own pairs flipped (codes of `rsgg.edits`, for the padded size)."""
+        n, features = graphs.n_nodes, None if graphs.features is None else graphs.features[instance]
+        made = [graphs.graphs[i].with_edits(codes, n) for i, codes in zip(instance.tolist(), edits, strict=True)]
+        return cls.of_graphs(made, n, features)
+
+    def codes(self, i: int) -> NDArray[np.int64]:
+        """The edges of one of the graphs as numbers u · N + v, N being the padded size."""
+        own = slice(int(self.starts[i]), int(self.starts[i + 1]))
+        codes: NDArray[np.int64] = (self.u[own] * self.n_nodes + self.v[own]).cpu().numpy()
+        return codes
+
+    def single(self, i: int) -> SparseGraph:
+        """One of the graphs, without a name."""
+        own, n = slice(int(self.starts[i]), int(self.starts[i + 1])), int(self.sizes[i])
+        ends = torch.stack((self.u[own], self.v[own]), 1).cpu().numpy()
+        x = None if self.features is None else self.features[i, :n].cpu().numpy()
+        rows = None if self.edge_features is None else self.edge_features[own].cpu().numpy()
+        return SparseGraph.from_edges(n, ends, features=x, edge_features=rows)
 
     def to_dense(self) -> GraphBatch:
         adjacency = torch.zeros(len(self), self.n_nodes, self.n_nodes, dtype=torch.uint8)
@@ -93,7 +129,9 @@ class EdgeBatch:
         return torch.cat((torch.zeros(1, dtype=torch.long, device=self.sizes.device), self.n_edges.cumsum(0)))
 
     def select(self, index: Tensor) -> EdgeBatch:
-        """The graphs at these positions, int64, in this order; a position may come more than once."""
+        """The graphs at these positions, int64, in this order, or under this mask; a position may come repeatedly."""
+        if index.dtype == torch.bool:
+            index = index.nonzero().flatten()
         counts = self.n_edges[index]
         owner = torch.arange(len(index), device=index.device).repeat_interleave(counts)
         within = torch.arange(len(owner), device=index.device) - (counts.cumsum(0) - counts)[owner]

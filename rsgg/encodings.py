@@ -65,7 +65,7 @@ _KINDS: dict[str, Callable[[GraphBatch], Tensor]] = {"structural": _structural, 
 
 def block_diagonal(graphs: GraphBatch) -> csr_array:
     """All graphs as one: node v of graph b is row b·N + v. Multiplicities and self loops are left out."""
-    b, u, v = np.nonzero(graphs.adjacency.numpy())
+    b, u, v = graphs.entries()
     simple = u != v
     offset, total = b[simple] * graphs.n_nodes, len(graphs) * graphs.n_nodes
     ones = np.ones(len(offset))

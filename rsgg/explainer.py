@@ -43,6 +43,7 @@ from rsgg.graph import Graph, GraphBatch
 from rsgg.oracles.oracle import CountingOracle, Oracle
 from rsgg.progress import listening, printed
 from rsgg.saving import read_archive, write_archive
+from rsgg.sparse import SparseBatch, batch_of, pairs_that_differ
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -212,8 +213,8 @@ TIME_USED_UP = "the time limit was used up"  # what it becomes where the clock, 
 class Candidate:
     """What `_explain` hands to the facade for one owner: an adjacency matrix, or the reason why there is none.
 
-    Where nodes were edited too, `edited` is the whole graph and `adjacency` is None. `irreducible`: the method has
-    shown of every edit that it is needed, which took `certificate_calls` questions.
+    Where nodes were edited too, or a graph is large, `edited` is the whole graph and `adjacency` is None.
+    `irreducible`: the method has shown of every edit that it is needed, which took `certificate_calls` questions.
     """
 
     adjacency: Tensor | None
@@ -231,6 +232,9 @@ class Candidate:
 def candidates_of(graphs: GraphBatch, instance: Sequence[int], edits: Sequence[Codes]) -> list[Candidate]:
     """Candidates that are the graphs at `instance`, each with its own edits made, coded for the batch's padded size."""
     n = graphs.n_nodes
+    if isinstance(graphs, SparseBatch):
+        made_of = (graphs.graphs[i].with_edits(codes, n) for i, codes in zip(instance, edits, strict=True))
+        return [Candidate(None, edited=Edited(graph, ())) for graph in made_of]
     matrices = edited(graphs, torch.tensor(instance, dtype=torch.long), [of_pairs(codes, n) for codes in edits])
     with_nodes = [row for row, codes in enumerate(edits) if (codes >= n * n).any()]
     whole = made_of_batch(graphs, [instance[row] for row in with_nodes], [edits[row] for row in with_nodes])
@@ -296,16 +300,15 @@ class Counterfactual:
         """
         if self.node_edits:
             return pairs_between(self.input, self.returned, self.node_edits)
-        changed = np.triu((self.input.adjacency > 0) != (self.returned.adjacency > 0))
-        return [(int(u), int(v)) for u, v in np.argwhere(changed)]
+        return pairs_that_differ(self.input, self.returned)
 
     @property
     def added(self) -> list[tuple[int, int]]:
-        return [(u, v) for u, v in self.edits if not self.input.adjacency[u, v]]
+        return [(u, v) for u, v in self.edits if not self.input.has_edge(u, v)]
 
     @property
     def removed(self) -> list[tuple[int, int]]:
-        return [(u, v) for u, v in self.edits if self.input.adjacency[u, v]]
+        return [(u, v) for u, v in self.edits if self.input.has_edge(u, v)]
 
     @property
     def added_by_name(self) -> list[tuple[Hashable, Hashable]]:
@@ -397,6 +400,10 @@ class Explainer(ABC):
         """Does it differentiate the oracle? Overridden by methods for which that depends on a hyper-parameter."""
         return self.capabilities.needs_relaxation
 
+    def _lists_above(self) -> int | None:
+        """Above how many nodes graphs are lists of edges (`rsgg.sparse`); None for methods that need matrices."""
+        return None
+
     # -- what a user calls -----------------------------------------------------------------------------
 
     def fit(self, graphs: GraphBatch | Iterable[Any], oracle: Oracle, *, seed: int = 0, verbose: bool = False) -> Self:
@@ -410,7 +417,7 @@ class Explainer(ABC):
         """
         self.check_values()
         _require_whole_number("seed", seed)
-        batch, counted = GraphBatch.of(graphs), _counting(oracle)
+        batch, counted = batch_of(graphs, self._lists_above()), _counting(oracle)
         self._require_relaxation(counted)
         if self.capabilities.learns:
             asked = CountingOracle(counted.oracle) if self.capabilities.reads_labels else counted  # labels cost nothing
@@ -459,10 +466,13 @@ class Explainer(ABC):
         self._require_constraints()
         if self.capabilities.learns and not self.fitted_:
             raise NotFittedError(f"{type(self).__name__} has to be fitted before it can explain: call fit first.")
-        batch, counted = GraphBatch.of(graphs), _counting(oracle)
+        batch, counted = batch_of(graphs, self._lists_above()), _counting(oracle)
         self._require_relaxation(counted)
         self._require_same_features(batch)
         self._require_target(target)
+        if isinstance(batch, SparseBatch) and not (large := batch.sizes > (self._lists_above() or 0)).all():
+            apart = partial(self.explain, oracle=counted, k=k, seed=seed, target=target, check=check)
+            return _small_ones_apart(batch, large, apart)
         counted.forget_owners(len(batch))
         start = time.process_time()
         try:
@@ -546,7 +556,8 @@ class Explainer(ABC):
         unknown = [i for i in offered if results[i].after is None]
         if check and unknown:
             try:
-                after = counted.check(GraphBatch.of([results[i].returned for i in unknown])).tolist()
+                asked = batch_of([results[i].returned for i in unknown], self._lists_above())
+                after = counted.check(asked).tolist()
             except OracleError as error:
                 return [_unchecked(result, error) for result in results]
             for i, class_ in zip(unknown, after, strict=True):
@@ -721,6 +732,18 @@ def _result(
         irreducible=candidate.irreducible, certificate_calls=candidate.certificate_calls,
         node_edits=() if candidate.edited is None else candidate.edited.node_edits,
     )  # fmt: skip
+
+
+def _small_ones_apart(
+    graphs: SparseBatch, large: Tensor, explain: Callable[[Any], list[Counterfactual]]
+) -> list[Counterfactual]:
+    """Results where some graphs are large and some are not: the small ones are explained as matrices, as always."""
+    results = []
+    for rows in (large.nonzero().flatten(), (~large).nonzero().flatten()):
+        part = graphs.select(rows)
+        explained = explain(part if large[rows[0]] else GraphBatch.of(list(part)))
+        results += [replace(one, instance=int(rows[one.instance])) for one in explained]
+    return sorted(results, key=lambda one: (one.instance, one.candidate))
 
 
 def _around_unread(

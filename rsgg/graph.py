@@ -53,9 +53,9 @@ class Graph:
         adjacency = _checked_adjacency(self.adjacency, self.name)
         n = len(adjacency)
         object.__setattr__(self, "adjacency", adjacency)
-        object.__setattr__(self, "features", _checked_features(self.features, n, self.name))
+        object.__setattr__(self, "features", checked_features(self.features, n, self.name))
         object.__setattr__(self, "edge_features", _checked_edge_features(self.edge_features, n, self.name))
-        object.__setattr__(self, "node_names", _checked_node_names(self.node_names, n, self.name))
+        object.__setattr__(self, "node_names", checked_node_names(self.node_names, n, self.name))
 
     @classmethod
     def unchecked(
@@ -97,6 +97,10 @@ class Graph:
     def edges(self) -> list[tuple[int, int]]:
         return [(int(u), int(v)) for u, v in np.argwhere(np.triu(self.adjacency > 0))]
 
+    def has_edge(self, u: int, v: int) -> bool:
+        """Is there an edge between these nodes?"""
+        return bool(self.adjacency[u, v])
+
     # -- other libraries -------------------------------------------------------------------------------
 
     @classmethod
@@ -119,22 +123,11 @@ class Graph:
 
         Attributes that are not named here are not seen by the oracle, which a warning says.
         """
-        if graph.is_directed() or graph.is_multigraph():
-            raise GraphError("Only undirected simple graphs can be explained; convert the graph with nx.Graph first.")
-        _warn_of_dropped("node", {key for about in graph.nodes.values() for key in about} - {features}, "features")
-        _warn_of_dropped("edge", {key for *_, about in graph.edges.data() for key in about} - {edge_features})
-        adjacency = nx.to_numpy_array(graph, weight=None)
-        x = None if features is None else _attributes(graph.nodes.items(), features, "nodes", name)
-        x = None if x is None else [np.atleast_1d(row) for row in x]
-        table = None
-        if edge_features is not None:
-            at = {node: i for i, node in enumerate(graph)}
-            one_way = np.array([(at[u], at[v]) for u, v in graph.edges], dtype=int).reshape(-1, 2).T
-            rows = _attributes([((u, v), about) for u, v, about in graph.edges.data()], edge_features, "edges", name)
-            pairs, values = np.concatenate((one_way, one_way[::-1]), 1), _numbers([*rows, *rows], name)
-            table = _edge_table(len(adjacency), pairs, values, added_edge, name)
-        names = None if list(graph) == list(range(len(adjacency))) else tuple(graph)
-        return cls(adjacency, x, name, table, names)  # type: ignore[arg-type]  # the rows become an array
+        n, pairs, x, rows, names = read_networkx(graph, features, edge_features, name)
+        adjacency = np.zeros((n, n), dtype=np.uint8)
+        adjacency[pairs[0], pairs[1]] = 1
+        table = None if rows is None else _edge_table(n, pairs, rows, added_edge, name)
+        return cls(adjacency, x, name, table, names)
 
     def to_networkx(self) -> nx.Graph:
         """As a NetworkX graph with this graph's node names; X and edge features are attributes x and edge_attr."""
@@ -153,25 +146,10 @@ class Graph:
         adds has; by default what is most frequent in the graph. Other tensors of nodes and edges are not seen by the
         oracle, which a warning says.
         """
-        if hasattr(data, "edge_types"):
-            raise GraphError("Graphs with several types of nodes or edges cannot be explained; use to_homogeneous().")
-        n = data.num_nodes
-        if not n or data.edge_index is None:
-            raise GraphError("The PyG graph has no nodes or no edge_index; give it num_nodes and an edge_index.")
+        n, pairs, rows = read_pyg(data, name)
         adjacency = np.zeros((n, n), dtype=np.uint8)
-        pairs = np.asarray(_detached(data.edge_index))
-        if pairs.ndim != 2 or len(pairs) != 2 or not np.issubdtype(pairs.dtype, np.integer):
-            raise GraphError(
-                f"{_called(name)} has an edge_index of shape {pairs.shape}, {pairs.dtype}; give two rows of numbers."
-            )
-        if pairs.size and (pairs.min() < 0 or pairs.max() >= n):
-            raise GraphError(f"{_called(name)} has edges to nodes that do not exist; number its {n} nodes from 0.")
         adjacency[pairs[0], pairs[1]] = 1
-        kind = next((key for key in ("edge_attr", "edge_weight") if data.get(key) is not None), None)
-        table = None
-        if kind is not None:
-            table = _edge_table(n, pairs, data[kind].detach().cpu().numpy(), added_edge, name)
-        _warn_of_dropped("node or edge", _unread(data, kind))
+        table = None if rows is None else _edge_table(n, pairs, rows, added_edge, name)
         return cls(adjacency, data.x, name, table)
 
     def to_pyg(self) -> Data:
@@ -186,6 +164,48 @@ class Graph:
             if are_weights(data.edge_attr):
                 data.edge_weight = data.edge_attr
         return data
+
+
+def read_networkx(
+    graph: nx.Graph, features: str | None, edge_features: str | None, name: str
+) -> tuple[int, np.ndarray, Any, np.ndarray | None, tuple[Hashable, ...] | None]:
+    """Of a NetworkX graph: its number of nodes, both directions of its edges, int64 [2, K], the attribute `features`
+    of its nodes and `edge_features` of its edges, a row for each, and the names of its nodes if they have some.
+    """
+    if graph.is_directed() or graph.is_multigraph():
+        raise GraphError("Only undirected simple graphs can be explained; convert the graph with nx.Graph first.")
+    _warn_of_dropped("node", {key for about in graph.nodes.values() for key in about} - {features}, "features")
+    _warn_of_dropped("edge", {key for *_, about in graph.edges.data() for key in about} - {edge_features})
+    x = None if features is None else _attributes(graph.nodes.items(), features, "nodes", name)
+    x = None if x is None else [np.atleast_1d(row) for row in x]
+    at = {node: i for i, node in enumerate(graph)}
+    one_way = np.array([(at[u], at[v]) for u, v in graph.edges], dtype=int).reshape(-1, 2).T
+    rows = None
+    if edge_features is not None:
+        read = _attributes([((u, v), about) for u, v, about in graph.edges.data()], edge_features, "edges", name)
+        rows = numbers([*read, *read], name)
+    names = None if list(graph) == list(range(len(at))) else tuple(graph)
+    return len(at), np.concatenate((one_way, one_way[::-1]), 1), x, rows, names
+
+
+def read_pyg(data: Data, name: str) -> tuple[int, np.ndarray, np.ndarray | None]:
+    """Of a PyG graph: its number of nodes, its edge_index, int64 [2, K], and a row of edge features for each column."""
+    if hasattr(data, "edge_types"):
+        raise GraphError("Graphs with several types of nodes or edges cannot be explained; use to_homogeneous().")
+    n = data.num_nodes
+    if not n or data.edge_index is None:
+        raise GraphError("The PyG graph has no nodes or no edge_index; give it num_nodes and an edge_index.")
+    pairs = np.asarray(detached(data.edge_index))
+    if pairs.ndim != 2 or len(pairs) != 2 or not np.issubdtype(pairs.dtype, np.integer):
+        raise GraphError(
+            f"{called(name)} has an edge_index of shape {pairs.shape}, {pairs.dtype}; give two rows of numbers."
+        )
+    if pairs.size and (pairs.min() < 0 or pairs.max() >= n):
+        raise GraphError(f"{called(name)} has edges to nodes that do not exist; number its {n} nodes from 0.")
+    kind = next((key for key in ("edge_attr", "edge_weight") if data.get(key) is not None), None)
+    rows = None if kind is None else data[kind].detach().cpu().numpy()
+    _warn_of_dropped("node or edge", _unread(data, kind))
+    return n, pairs, rows
 
 
 def are_weights(edge_features: Tensor) -> bool:
@@ -208,7 +228,7 @@ def _attributes(of: Iterable[tuple[Any, dict[Any, Any]]], key: str, what: str, n
             without.append(thing)
     if without:
         raise GraphError(
-            f"{_called(name)} has {what} without the attribute {key!r}, the first is {without[0]!r}; give it "
+            f"{called(name)} has {what} without the attribute {key!r}, the first is {without[0]!r}; give it "
             f"to every {what[:-1]}."
         )
     return read
@@ -227,29 +247,34 @@ def _warn_of_dropped(what: str, keys: set[Any], option: str = "edge_features") -
         advice = "only x and edge_attr (or edge_weight) are kept: put them there"
         if what in ("node", "edge"):
             advice = f"to show one of them, convert with Graph.from_networkx(graph, {option}=…)"
-        warnings.warn(f"The {what} attributes {named} are not shown to the oracle; {advice}.", stacklevel=3)
+        warnings.warn(f"The {what} attributes {named} are not shown to the oracle; {advice}.", stacklevel=4)
 
 
 def _edge_table(n: int, pairs: np.ndarray, values: np.ndarray, added_edge: Any, name: str) -> np.ndarray:
     """What every pair of nodes has or would have, [n, n] or [n, n, d]: `values` at the edges, else `added_edge`."""
-    if len(values) != pairs.shape[1]:
-        raise GraphError(
-            f"{_called(name)} has {pairs.shape[1]} directed edges but edge features of shape {values.shape}; give one "
-            "row per column of edge_index."
-        )
-    if added_edge is None:
-        added = most_frequent(values)
-    else:
-        added = _numbers([added_edge], name)[0]
-        if added.shape != values.shape[1:]:
-            raise GraphError(
-                f"{_called(name)} has edge features of shape {values.shape[1:]} per edge, but added_edge has "
-                f"{added.shape}; give it the same shape."
-            )
+    added = added_edge_of(pairs.shape[1], values, added_edge, name)
     table = np.empty((n, n, *values.shape[1:]), dtype=np.result_type(values, added))
     table[:] = added
     table[pairs[0], pairs[1]] = values
     return table
+
+
+def added_edge_of(count: int, values: np.ndarray, added_edge: Any, name: str) -> np.ndarray:
+    """What an added edge has: what was given, or what is most frequent among `values`, those of `count` edges."""
+    if len(values) != count:
+        raise GraphError(
+            f"{called(name)} has {count} directed edges but edge features of shape {values.shape}; give one "
+            "row per column of edge_index."
+        )
+    if added_edge is None:
+        return most_frequent(values)
+    added: np.ndarray = numbers([added_edge], name)[0]
+    if added.shape != values.shape[1:]:
+        raise GraphError(
+            f"{called(name)} has edge features of shape {values.shape[1:]} per edge, but added_edge has "
+            f"{added.shape}; give it the same shape."
+        )
+    return added
 
 
 def most_frequent(values: np.ndarray) -> np.ndarray:
@@ -262,25 +287,31 @@ def most_frequent(values: np.ndarray) -> np.ndarray:
     return middle
 
 
-def _numbers(rows: Any, name: str) -> np.ndarray:
+def numbers(rows: Any, name: str) -> np.ndarray:
+    """Edge features as an array; `GraphError` where they are none."""
     try:
-        numbers = np.array(rows)
-        if numbers.dtype.kind not in "buif":
+        read = np.array(rows)
+        if read.dtype.kind not in "buif":
             raise TypeError("not numbers")
     except (TypeError, ValueError) as error:
-        raise GraphError(f"{_called(name)} has edge features that are not rows of numbers of one length.") from error
-    return numbers
+        raise GraphError(f"{called(name)} has edge features that are not rows of numbers of one length.") from error
+    return read
 
 
-def _called(name: str) -> str:
+def in_single_precision(values: np.ndarray) -> np.ndarray:
+    """Edge features as graphs keep them: whole numbers stay whole numbers."""
+    return values.astype(np.float32 if values.dtype.kind == "f" else np.int64)
+
+
+def called(name: str) -> str:
     """How a sentence begins that is about a graph of this name."""
     return f"Graph {name!r}" if name else "The graph"
 
 
 def _checked_adjacency(adjacency: Any, name: str) -> np.ndarray:
-    who = _called(name)
+    who = called(name)
     try:
-        matrix = np.array(adjacency.todense() if hasattr(adjacency, "todense") else _detached(adjacency))
+        matrix = np.array(adjacency.todense() if hasattr(adjacency, "todense") else detached(adjacency))
     except ValueError as error:
         raise GraphError(f"{who} cannot be read as a matrix ({error}); give a square array of 0 and 1.") from error
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
@@ -305,17 +336,17 @@ def _checked_adjacency(adjacency: Any, name: str) -> np.ndarray:
     return matrix
 
 
-def _detached(array: Any) -> Any:
+def detached(array: Any) -> Any:
     """A tensor as an array, without its gradient; anything else as it is."""
     return array.detach().cpu().numpy() if isinstance(array, Tensor) else array
 
 
-def _checked_features(features: Any, n: int, name: str) -> np.ndarray | None:
+def checked_features(features: Any, n: int, name: str) -> np.ndarray | None:
     if features is None:
         return None
-    who = _called(name)
+    who = called(name)
     try:
-        x = np.array(_detached(features))
+        x = np.array(detached(features))
         if np.iscomplexobj(x):
             raise TypeError("they are complex")
         x = x.astype(np.float32)
@@ -338,9 +369,8 @@ def _checked_features(features: Any, n: int, name: str) -> np.ndarray | None:
 def _checked_edge_features(features: Any, n: int, name: str) -> np.ndarray | None:
     if features is None:
         return None
-    who = _called(name)
-    values = _numbers(_detached(features), name)
-    values = values.astype(np.float32 if values.dtype.kind == "f" else np.int64)
+    who = called(name)
+    values = in_single_precision(numbers(detached(features), name))
     if values.ndim not in (2, 3) or values.shape[:2] != (n, n):
         raise GraphError(
             f"{who} has {n} nodes but edge features of shape {values.shape}; give a value, or a row of values, for "
@@ -357,7 +387,7 @@ def _checked_edge_features(features: Any, n: int, name: str) -> np.ndarray | Non
     return values
 
 
-def _checked_node_names(names: Any, n: int, name: str) -> tuple[Hashable, ...] | None:
+def checked_node_names(names: Any, n: int, name: str) -> tuple[Hashable, ...] | None:
     if names is None:
         return None
     try:
@@ -365,11 +395,11 @@ def _checked_node_names(names: Any, n: int, name: str) -> tuple[Hashable, ...] |
         different = len(set(given))
     except TypeError as error:
         raise GraphError(
-            f"{_called(name)} has node names that cannot be used ({error}); give a list of texts."
+            f"{called(name)} has node names that cannot be used ({error}); give a list of texts."
         ) from error
     if len(given) != n or different != n:
         raise GraphError(
-            f"{_called(name)} has {n} nodes and {len(given)} node names, {different} of them different; give each node "
+            f"{called(name)} has {n} nodes and {len(given)} node names, {different} of them different; give each node "
             "a name of its own."
         )
     return given
@@ -433,7 +463,7 @@ class GraphBatch(Sequence[Graph]):
         """
         if isinstance(graphs, GraphBatch):
             return graphs
-        converted = [_as_graph(graph, i) for i, graph in enumerate(_each_graph(graphs))]
+        converted = [as_graph(graph, i) for i, graph in enumerate(each_graph(graphs))]
         batch = cls._stack(converted)
         if named_by_position:
             return replace(batch, names=tuple(graph.name or str(i) for i, graph in enumerate(converted)))
@@ -529,6 +559,11 @@ class GraphBatch(Sequence[Graph]):
     def _upper(self) -> Tensor:
         """u < v, bool [N, N]. Applying this mask is many times faster than `triu` on a batch of bytes."""
         return torch.ones(self.n_nodes, self.n_nodes, dtype=torch.bool, device=self.adjacency.device).triu(1)
+
+    def entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where the matrices are not zero: graph, row and column of each entry, int64 [K]."""
+        graph, u, v = np.nonzero(self.adjacency.numpy())
+        return graph, u, v
 
     def select(self, index: Tensor) -> GraphBatch:
         """The graphs at these positions (int64) or under this mask (bool), encodings included."""
@@ -638,7 +673,7 @@ def _stacked_edge_features(graphs: list[Graph], n: int) -> Tensor | None:
     return stacked
 
 
-def _each_graph(graphs: Any) -> Iterator[Any]:
+def each_graph(graphs: Any) -> Iterator[Any]:
     """The single graphs that something holds; whether they are graphs is seen later, when they are converted."""
     if isinstance(graphs, torch.utils.data.Dataset):  # PyG's; before edge_index, which it has too: that of all graphs
         if not hasattr(graphs, "__len__"):
@@ -655,7 +690,7 @@ def _each_graph(graphs: Any) -> Iterator[Any]:
             yield item
 
 
-def _as_graph(graph: Graph | nx.Graph | Data, position: int) -> Graph:
+def as_graph(graph: Graph | nx.Graph | Data, position: int) -> Graph:
     try:
         if isinstance(graph, Graph):
             return graph

@@ -28,9 +28,11 @@ from rsgg.graph import Graph, GraphBatch
 from rsgg.oracles.oracle import CountingOracle, Oracle
 from rsgg.oracles.pyg import CallableOracle, PyGOracle
 from rsgg.rsgg_ce.explainer import in_blocks
+from rsgg.rsgg_ce.listed import EVERY_PAIR_UP_TO, every_pair_field
 from rsgg.rsgg_ce.ranked import NO_FLIP, candidates, search
 from rsgg.rsgg_ce.search import UNKNOWN
 from rsgg.seeds import torch_rng
+from rsgg.sparse import SparseBatch
 
 NOTHING_FLIPS = "none of the edits that were tried changed the class"
 
@@ -50,7 +52,12 @@ class UntaughtSearch(Explainer):
         1000, "single edits", at_least=0, doc="most node pairs of a graph that is asked about every single edit"
     )
 
+    every_pair_up_to: int = every_pair_field()
+
     capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, targets=True, constraints=True)
+
+    def _lists_above(self) -> int:
+        return self.every_pair_up_to
 
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
@@ -60,9 +67,10 @@ class UntaughtSearch(Explainer):
             found = search(
                 part, classes[rows], oracle, None, [UNKNOWN] * len(part), seed=seed, k=k, first_owner=first_owner,
                 certify=self.certify, restarts=self.restarts, mixtures=self.mixtures, constraints=oracle.constraints,
+                every_pair_up_to=self.every_pair_up_to,
             )  # fmt: skip
             made = candidates(found, part, k, oracle, first_owner)
-            if k == 1:
+            if k == 1 and not isinstance(part, SparseBatch):  # large graphs have too many single edits
                 self._try_single_edits(made, part, classes[rows], oracle, seed, first_owner)
             return [replace(one, reason=NOTHING_FLIPS) if one.reason == NO_FLIP else one for one in made]
 
@@ -107,7 +115,7 @@ def _shuffled(pairs: Tensor, generator: torch.Generator) -> Codes:
 def explain(
     model: Oracle | Module | Callable[..., Any], data: Any, *, target: int | None = None, k: int = 1,
     constraints: tuple[Constraint, ...] = (), seed: int = 0, budget: int | None = None, seconds: float | None = None,
-    patience: float | None = None,
+    patience: float | None = None, every_pair_up_to: int = EVERY_PAIR_UP_TO,
 ) -> Any:  # fmt: skip
     """Counterfactuals of one graph or of many, by a search without training.
 
@@ -122,6 +130,8 @@ def explain(
         seconds: time limit per graph; none if not given. A question that is under way is not interrupted.
         patience: seconds to wait for one batch of questions; a model that hangs is then given up, with a reason. The
             thread that waits for it stays behind until the process ends: only ending the process frees what it holds.
+        every_pair_up_to: nodes up to which every missing pair of a graph may be added. Larger graphs are kept as lists
+            of edges, and pairs near each other and random ones are added, some hundred thousand at most.
 
     Returns:
         For one graph and k = 1 its `Counterfactual`; else a list of them, `k` for each graph, in the order of the
@@ -130,7 +140,8 @@ def explain(
     oracle = _as_oracle(model)
     if budget is not None or seconds is not None or patience is not None:
         oracle = CountingOracle(oracle, budget, seconds, patience=patience)
-    results = UntaughtSearch(constraints=constraints).explain(data, oracle, k=k, seed=seed, target=target)
+    search_ = UntaughtSearch(constraints=constraints, every_pair_up_to=every_pair_up_to)
+    results = search_.explain(data, oracle, k=k, seed=seed, target=target)
     return results[0] if k == 1 and _is_one_graph(data) else results
 
 

@@ -26,6 +26,7 @@ from rsgg.constraints import Constraint, Feasible
 from rsgg.edges import EdgeBatch
 from rsgg.errors import BudgetExhausted, OracleError, OracleTimeout, UnknownClass
 from rsgg.graph import GraphBatch
+from rsgg.sparse import SparseBatch
 
 if TYPE_CHECKING:
     from rsgg.data.dataset import Dataset
@@ -213,11 +214,14 @@ class Request:
             return answers
         return torch.where(answers == self.target, answers, self.unchanged(owner).to(answers.device))
 
-    def allows(self, graphs: GraphBatch, owner: Tensor) -> Tensor | None:
+    def allows(self, graphs: GraphBatch | EdgeBatch, owner: Tensor) -> Tensor | None:
         """Which graphs the constraints allow, bool [R]; None where all are."""
         if self.feasible is None:
             return None
-        allowed = self.feasible.allow_graphs(graphs, owner // self.k)
+        if isinstance(graphs, EdgeBatch):
+            allowed = self.feasible.allow_lists([graphs.codes(i) for i in range(len(graphs))], owner // self.k)
+        else:
+            allowed = self.feasible.allow_graphs(graphs, owner // self.k)
         return None if allowed.all() else allowed
 
 
@@ -394,7 +398,7 @@ class CountingOracle(WrappedOracle):
 
     # -- questions -------------------------------------------------------------------------------------
 
-    def predict(self, graphs: GraphBatch, owner: Tensor | None = None) -> Tensor:
+    def predict(self, graphs: GraphBatch | EdgeBatch, owner: Tensor | None = None) -> Tensor:
         """Classes of these graphs, int64 [B]; each is a call, charged to its owner. Beyond a limit: BudgetExhausted."""
         if owner is None or self._request is None:
             self._charge_all(len(graphs), owner)
@@ -536,11 +540,12 @@ class CountingOracle(WrappedOracle):
 
     def _answers(self, graphs: GraphBatch | EdgeBatch) -> Tensor:
         self.evaluated += len(graphs)
+        listed = EdgeBatch.of(graphs) if isinstance(graphs, SparseBatch) else graphs
         try:
-            if isinstance(graphs, EdgeBatch):
-                answers = self._waited_for(lambda: self.oracle.predict_edges(graphs))
+            if isinstance(listed, EdgeBatch):
+                answers = self._waited_for(lambda: self.oracle.predict_edges(listed))
             else:
-                answers = self._waited_for(lambda: self.oracle.predict(graphs))
+                answers = self._waited_for(lambda: self.oracle.predict(listed))
         except OracleError:
             raise
         except Exception as error:
@@ -564,7 +569,7 @@ class CountingOracle(WrappedOracle):
             )
         return answers
 
-    def _answers_or_unchanged(self, graphs: GraphBatch, payer: Tensor) -> Tensor:
+    def _answers_or_unchanged(self, graphs: GraphBatch | EdgeBatch, payer: Tensor) -> Tensor:
         """The answers; where the oracle fails on a graph, the class of the input: what it cannot score is no result."""
         assert self._request is not None
         if self.out_of_time:

@@ -469,9 +469,14 @@ class CallableOracle(Oracle):
         return {"function": named, "n_classes": self.declared}
 
     def predict(self, graphs: GraphBatch) -> Tensor:
-        asked = [graph.to_pyg() for graph in graphs]
+        return self._classes([graph.to_pyg() for graph in graphs]).to(graphs.sizes.device)
+
+    def predict_edges(self, graphs: EdgeBatch) -> Tensor:
+        return self._classes([graphs.single(i).to_pyg() for i in range(len(graphs))]).to(graphs.sizes.device)
+
+    def _classes(self, asked: list[Any]) -> Tensor:
         output = self.function(asked) if self.lists else [self.function(data) for data in asked]
-        return self._scores.classes(_as_tensor(output), len(asked)).to(graphs.adjacency.device)
+        return self._scores.classes(_as_tensor(output), len(asked))
 
 
 def _as_tensor(output: Any) -> Any:

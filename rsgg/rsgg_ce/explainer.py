@@ -174,11 +174,7 @@ class EdgeScorer(Explainer):
     def _of_generators(
         self, graphs: GraphBatch, classes: Tensor, read: Callable[[Generator, Tensor, Tensor], Tensor]
     ) -> Tensor:
-        if self.identities and graphs.n_nodes != self.n_nodes_:
-            raise GraphError(
-                f"Node identities were learnt for {self.n_nodes_} nodes and these graphs have {graphs.n_nodes}; "
-                "fit again with graphs like these, or with identities=False."
-            )
+        self._require_known_nodes(graphs)
         adjacency, features = graphs.adjacency.float(), self._features(graphs)
         values = torch.empty_like(adjacency)
         for c, generator in enumerate(self.generators_):
@@ -186,6 +182,13 @@ class EdgeScorer(Explainer):
             if own.any():
                 values[own] = read(generator, features[own], adjacency[own])
         return values
+
+    def _require_known_nodes(self, graphs: GraphBatch) -> None:
+        if self.identities and graphs.n_nodes != self.n_nodes_:
+            raise GraphError(
+                f"Node identities were learnt for {self.n_nodes_} nodes and these graphs have {graphs.n_nodes}; "
+                "fit again with graphs like these, or with identities=False."
+            )
 
     def _probabilities(self, generator: Generator, features: Tensor, adjacency: Tensor) -> Tensor:
         return torch.sigmoid(generator(features, adjacency))

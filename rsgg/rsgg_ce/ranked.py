@@ -36,9 +36,22 @@ from rsgg.graph import GraphBatch
 from rsgg.minimise import random_order
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.rsgg_ce.explainer import RSGGCE, EdgeScorer, in_blocks
+from rsgg.rsgg_ce.listed import EVERY_PAIR_UP_TO, ListedPairs, PairScores, Scorer
 from rsgg.rsgg_ce.node_edits import NodeEdits, cost, learnt_rates, possible, seen_labels
-from rsgg.rsgg_ce.search import UNKNOWN, Found, Lengths, Orders, feasible, in_lock_step, ranked
+from rsgg.rsgg_ce.search import (
+    UNKNOWN,
+    Found,
+    Lengths,
+    Orders,
+    feasible,
+    in_lock_step,
+    interleaved,
+    log_softmax,
+    merged,
+    ranked,
+)
 from rsgg.seeds import numpy_rng, streams, uniforms
+from rsgg.sparse import SparseBatch
 
 MOST_NODE_EDITS = 128  # of an order: more of them would leave little of a graph
 NO_FLIP = "no prefix of the learned order, nor of a random one, changed the class"
@@ -69,13 +82,20 @@ class RankedSearch(EdgeScorer):
             part, own = graphs.select(rows), classes[rows]
             lengths = [self.lengths_[c] for c in own.tolist()]
             found = search(
-                part, own, oracle, self.edit_scores(part, own), lengths, seed=seed, k=k, first_owner=first_owner,
+                part, own, oracle, self.search_scores(part, own), lengths, seed=seed, k=k, first_owner=first_owner,
                 certify=self.certify, restarts=self.restarts, mixtures=self.mixtures, constraints=oracle.constraints,
-                nodes=self._node_edits(part, own, oracle),
+                nodes=self._node_edits(part, own, oracle), every_pair_up_to=self._lists_above() or EVERY_PAIR_UP_TO,
             )  # fmt: skip
             return candidates(found, part, k, oracle, first_owner)
 
         return in_blocks(graphs, k, searched)
+
+    def search_scores(self, graphs: GraphBatch, classes: Tensor) -> Tensor | Scorer:
+        """`edit_scores`; for graphs that are lists a function that gives those of single pairs."""
+        if not isinstance(graphs, SparseBatch):
+            return self.edit_scores(graphs, classes)
+        self._require_known_nodes(graphs)
+        return PairScores(graphs, self._features(graphs), [self.generators_[c] for c in classes.tolist()])
 
     def _start_nodes(self, graphs: GraphBatch, n_classes: int) -> None:
         """Remember which labels the training graphs have; nothing is known of edits of nodes yet."""
@@ -175,7 +195,7 @@ def search(
     graphs: GraphBatch,
     classes: Tensor,
     oracle: CountingOracle,
-    scores: Tensor | None,
+    scores: Tensor | Scorer | None,
     lengths: Sequence[Lengths],
     *,
     seed: int,
@@ -187,43 +207,78 @@ def search(
     constraints: tuple[Constraint, ...] = (),
     nodes: Sequence[NodeEdits] | None = None,
     nodes_only: bool = False,
+    every_pair_up_to: int = EVERY_PAIR_UP_TO,
 ) -> list[Found]:
     """`k` searches per graph, one after the other so that a further one edits other pairs; row i·k + j as elsewhere.
 
-    `scores` [B, N, N] say how much a pair asks to be edited (None: nothing is learnt); pairs of equal score come in
-    random order. `restarts` random orders follow, then `mixtures` sets of edits of both sides. Questions of row r are
-    charged to owner `first_owner` + r. No graph that breaks a constraint is asked about. `nodes` are the edits of nodes
-    that are tried too, and `mixtures` groups of them; with `nodes_only` no pairs are.
+    `scores` say how much a pair asks to be edited, [B, N, N], or for graphs that are lists a function (None: nothing is
+    learnt); pairs of equal score come in random order. `restarts` random orders follow, then `mixtures` sets of edits
+    of both sides. Questions of row r are charged to owner `first_owner` + r. No graph that breaks a constraint is asked
+    about. `nodes` are the edits of nodes that are tried too, and `mixtures` groups of them; with `nodes_only` no pairs
+    are. To lists of more than `every_pair_up_to` nodes some of the missing pairs are added, drawn for each order
+    (`rsgg.rsgg_ce.listed`).
     """
-    allowed = editable(graphs, constraints)
-    if nodes_only:
-        allowed = torch.zeros_like(allowed)
+    pairs: MatrixPairs | ListedPairs
+    if isinstance(graphs, SparseBatch):
+        pairs = ListedPairs(graphs, constraints, every_pair_up_to)
+    else:
+        pairs = MatrixPairs(graphs, constraints, nodes, nodes_only)
     rules = [Rules(graph, graphs.n_nodes, constraints) for graph in graphs] if constraints else []
-    sides = (allowed & graphs.edge_mask, allowed & ~graphs.edge_mask)
-    mixable = torch.stack([side.flatten(1).any(1) for side in sides]).all(0).tolist()  # have both sides edits?
     found = [Found() for _ in range(len(graphs) * k)]
     used: list[Codes] = [NOTHING] * len(graphs)
     for j in range(k):
         names = (seed, "ranked", j)
-        learned = None if scores is None else orders(graphs, scores, allowed, lengths, used, names, nodes)
+        learned = None if scores is None else pairs.learned(scores, lengths, used, names)
         rows = [i * k + j for i in range(len(graphs))]
         searches = []
         for i, row in enumerate(rows):
             own = None if learned is None else learned[i]
-            draw = partial(random_orders, graphs, i, allowed, used[i], (seed, "two-sided"), j)
-            own_nodes = NOTHING if nodes is None else nodes[i].codes
-            random, further = draw(restarts, own_nodes), draw(mixtures, own_nodes)
+            draw = partial(pairs.random_orders, i, used[i], (seed, "two-sided"), j)
+            random, further = draw(restarts), draw(mixtures)
             if rules:
                 follow = partial(_Followed, rules=rules[i])
                 own, random, further = own and follow(own), map(follow, random), map(follow, further)
             of_orders = further if own is None else chain((own,), further)
-            sets = _mixtures(of_orders, mixtures, mixtures if mixable[i] else 0, graphs.n_nodes)
+            sets = _mixtures(of_orders, mixtures, mixtures if pairs.mixable[i] else 0, graphs.n_nodes)
             searching = ranked(own, random, lengths[i], found[row], certify=certify, mixtures=sets)
             searches.append(feasible(searching, rules[i].allow) if rules else searching)
         owners = [first_owner + row for row in rows]
         in_lock_step(searches, graphs, range(len(graphs)), owners, oracle, lambda answers, own: answers != classes[own])
         used = [np.append(before, _edits(found[row])) for before, row in zip(used, rows, strict=True)]
     return found
+
+
+class MatrixPairs:
+    """The edits of graphs that are matrices, in the orders in which a search tries them; `ListedPairs` is for lists.
+
+    `nodes` are the edits of nodes that are tried too, None for none; with `nodes_only` no pairs are. `mixable`: have
+    both sides of a graph edits that may be made?
+    """
+
+    def __init__(
+        self,
+        graphs: GraphBatch,
+        constraints: tuple[Constraint, ...],
+        nodes: Sequence[NodeEdits] | None = None,
+        nodes_only: bool = False,
+    ) -> None:
+        self.graphs, self.nodes, self.allowed = graphs, nodes, editable(graphs, constraints)
+        if nodes_only:
+            self.allowed = torch.zeros_like(self.allowed)
+        sides = (self.allowed & graphs.edge_mask, self.allowed & ~graphs.edge_mask)
+        self.mixable: list[bool] = torch.stack([side.flatten(1).any(1) for side in sides]).all(0).tolist()
+
+    def learned(
+        self, scores: Tensor | Scorer, lengths: Sequence[Lengths], used: Sequence[Codes], names: tuple[object, ...]
+    ) -> list[Orders]:
+        assert isinstance(scores, Tensor)
+        return orders(self.graphs, scores, self.allowed, lengths, used, names, self.nodes)
+
+    def random_orders(
+        self, i: int, used: Codes, names: tuple[object, ...], candidate: int, count: int
+    ) -> Iterator[Orders]:
+        nodes = NOTHING if self.nodes is None else self.nodes[i].codes
+        return random_orders(self.graphs, i, self.allowed, used, names, candidate, count, nodes)
 
 
 def cheapest(pairs: Found, nodes: Found, n: int) -> Found:
@@ -308,13 +363,12 @@ def orders(
         sides, likely = [], []
         for side, mean in zip((present, ~present), lengths[row].mean, strict=True):
             sides.append(codes[order[side]])
-            likely.append(np.log(mean) + _log_softmax(score[row, order[side]]))
+            likely.append(np.log(mean) + log_softmax(score[row, order[side]]))
         if nodes is not None:
             own, score_of = _ranked_nodes(nodes[row], used[row], (*names, graphs.names[row]))
             sides.append(own)
             likely.append(score_of)
-        merged = np.concatenate(sides)[np.argsort(-np.concatenate(likely), kind="stable")]
-        made.append(Orders(sides[0], sides[1], merged, *sides[2:]))
+        made.append(Orders(sides[0], sides[1], merged(sides, likely), *sides[2:]))
     return made
 
 
@@ -331,20 +385,6 @@ def _ranked_nodes(nodes: NodeEdits, used: Codes, names: tuple[object, ...]) -> t
     score = nodes.score[order] - np.log(1 + np.arange(len(order)) - np.repeat(first, count))
     best = np.argsort(-score, kind="stable")[:MOST_NODE_EDITS]
     return nodes.codes[order[best]], score[best]
-
-
-def _log_softmax(score: np.ndarray) -> np.ndarray:
-    if not len(score):
-        return score
-    shifted: np.ndarray = score - score.max()
-    return shifted - np.log(np.exp(shifted).sum())
-
-
-def interleaved(removals: Codes, additions: Codes) -> Codes:
-    """One of each in turn, beginning with a removal, then the rest of the longer one."""
-    both = min(len(removals), len(additions))
-    in_turn = np.stack((removals[:both], additions[:both]), 1).ravel()
-    return np.concatenate((in_turn, removals[both:], additions[both:]))
 
 
 def random_orders(
@@ -378,12 +418,20 @@ def random_orders(
         yield Orders(sides[0], sides[1], interleaved(mixed, shuffled), shuffled)
 
 
+def _are_edges(graphs: GraphBatch, row: int, codes: Codes) -> np.ndarray:
+    """Which of these pairs are edges of a graph, bool [K]."""
+    if isinstance(graphs, SparseBatch):
+        return graphs.graphs[row].has(codes, graphs.n_nodes)
+    is_edge: np.ndarray = graphs.adjacency[row].flatten().numpy()[codes] > 0
+    return is_edge
+
+
 def lengths_by_class(graphs: GraphBatch, classes: Tensor, found: Sequence[Found], n_classes: int) -> list[Lengths]:
     """How many edits the graphs of each class needed."""
-    n, flat = graphs.n_nodes, graphs.adjacency.flatten(1).numpy()
-    flips = [row for row, one in enumerate(found) if one.edits is not None]
+    n, flips = graphs.n_nodes, [row for row, one in enumerate(found) if one.edits is not None]
     pairs = [of_pairs(_edits(found[row]), n) for row in flips]
-    removed = np.array([int((flat[row, own] > 0).sum()) for row, own in zip(flips, pairs, strict=True)], dtype=np.int64)
+    edges = [_are_edges(graphs, row, own) for row, own in zip(flips, pairs, strict=True)]
+    removed = np.array([int(own.sum()) for own in edges], dtype=np.int64)
     added = np.array([len(own) for own in pairs], dtype=np.int64) - removed
     total = np.array([len(_edits(found[row])) for row in flips], dtype=np.int64)
     of_class, of_pairs_only = classes.numpy()[flips], total == removed + added

@@ -13,7 +13,7 @@ How the orders come about (random, or by learned scores) is none of this file's 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -21,9 +21,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rsgg.edges import EdgeBatch
 from rsgg.edits import NOTHING, Codes, applied, decoded, most_nodes
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle
+from rsgg.sparse import SparseBatch
 
 Search = Generator[Codes, bool, None]
 
@@ -31,6 +33,7 @@ REMOVE, ADD, NODES = SIDES = (0, 1, 2)  # NODES is empty unless nodes may be edi
 MERGED, CORNER = (3, 4)  # edits of several sides: a prefix of the merged order, or a prefix of each side of pairs
 MOST_CORNERS = 8  # of those that training graphs needed
 BYTES_AT_ONCE = 1 << 26  # memory for the graphs of one batch of questions
+BYTES_PER_EDGE = 256  # and node of a graph that is a list, from the list to what a model makes of it
 
 
 @dataclass
@@ -80,6 +83,25 @@ class Orders:
         yield from (self.nodes[(kind == one) & (label == new)] for one, new in alike)
         for size in _doubling(0, len(self.nodes)):
             yield from (self.nodes[i : i + size] for i in range(0, len(self.nodes), size))
+
+
+def interleaved(removals: Codes, additions: Codes) -> Codes:
+    """One of each in turn, beginning with a removal, then the rest of the longer one."""
+    both = min(len(removals), len(additions))
+    in_turn = np.stack((removals[:both], additions[:both]), 1).ravel()
+    return np.concatenate((in_turn, removals[both:], additions[both:]))
+
+
+def merged(sides: Sequence[Codes], likely: Sequence[np.ndarray]) -> Codes:
+    """The edits of several sides as one order, by how likely each of them is to be needed."""
+    return np.concatenate(sides)[np.argsort(-np.concatenate(likely), kind="stable")]
+
+
+def log_softmax(score: np.ndarray) -> np.ndarray:
+    if not len(score):
+        return score
+    shifted: np.ndarray = score - score.max()
+    return shifted - np.log(np.exp(shifted).sum())
 
 
 @dataclass(frozen=True)
@@ -325,7 +347,7 @@ def in_lock_step(
     """
     open_ = {row: question for row, search in enumerate(searches) if (question := next(search, None)) is not None}
     while open_:
-        at_once = max(1, BYTES_AT_ONCE // most_nodes(graphs.n_nodes, open_.values()) ** 2)
+        at_once = _graphs_at_once(graphs, open_.values())
         for block in _in_blocks(list(open_), at_once):
             rows = [row for row in block if not oracle.limited or not oracle.exhausted(owner[row])]
             for row in set(block) - set(rows):
@@ -333,13 +355,27 @@ def in_lock_step(
             if not rows:
                 continue
             own, owners = (torch.tensor([of[row] for row in rows]) for of in (instance, owner))
-            asked = applied(graphs, own, [open_[row] for row in rows])
-            answers = oracle.predict(asked, owners)
+            answers = oracle.predict(_edited(graphs, own, [open_[row] for row in rows]), owners)
             for row, flip in zip(rows, flips(answers, own).tolist(), strict=True):
                 try:
                     open_[row] = searches[row].send(flip)
                 except StopIteration:
                     del open_[row]
+
+
+def _edited(graphs: GraphBatch, instance: Tensor, edits: Sequence[Codes]) -> GraphBatch | EdgeBatch:
+    """The graphs at `instance`, each with its own edits made: what the oracle is asked about."""
+    if isinstance(graphs, SparseBatch):
+        return EdgeBatch.edited(graphs, instance, edits)
+    return applied(graphs, instance, edits)
+
+
+def _graphs_at_once(graphs: GraphBatch, edits: Collection[Codes]) -> int:
+    """How many edited graphs the memory for one batch of questions is enough for."""
+    if isinstance(graphs, SparseBatch):
+        longest = int(graphs.n_edges.max()) + max(len(codes) for codes in edits)
+        return max(1, BYTES_AT_ONCE // (BYTES_PER_EDGE * (longest + graphs.n_nodes)))
+    return max(1, BYTES_AT_ONCE // most_nodes(graphs.n_nodes, edits) ** 2)
 
 
 def _in_blocks(rows: list[int], at_once: int) -> Iterator[list[int]]:

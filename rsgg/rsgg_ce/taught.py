@@ -22,20 +22,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from rsgg.edges import EdgeBatch
 from rsgg.edits import Codes
 from rsgg.explainer import hyper
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.progress import tell
 from rsgg.rsgg_ce.adam import Adam
+from rsgg.rsgg_ce.listed import every_pair_field, missing_pairs
 from rsgg.rsgg_ce.plausible import effects, empty_discriminator, trained_discriminator
 from rsgg.rsgg_ce.ranked import RankedSearch, lengths_by_class, search
 from rsgg.rsgg_ce.search import UNKNOWN, Found
 from rsgg.rsgg_ce.training import Discriminator, Generator, build_generator
-from rsgg.seeds import seed_for, torch_rng
+from rsgg.seeds import numpy_rng, seed_for, torch_rng
+from rsgg.sparse import SparseBatch
+
+NODES_PER_STEP = 1 << 14  # of large graphs, in one step of Adam
 
 
 @dataclass(kw_only=True)
@@ -53,9 +59,14 @@ class TaughtRSGGCE(RankedSearch):
         0.0, "plausibility", at_least=0, doc="weight of the discriminator's term in the scores (rsgg.rsgg_ce.plausible)"
     )
 
+    every_pair_up_to: int = every_pair_field()
+
     @classmethod
     def tiny(cls) -> TaughtRSGGCE:
         return cls(steps=20, batch=8, hidden=8, latent=4, layers=2)
+
+    def _lists_above(self) -> int | None:
+        return None if self.node_edits or self.plausibility else self.every_pair_up_to  # which need matrices
 
     def _fit(self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, seed: int) -> None:
         if self.node_edits:
@@ -136,7 +147,7 @@ class TaughtRSGGCE(RankedSearch):
         One search that follows what is learnt; as long as nothing is, `searches` of them along random orders.
         """
         own, of = graphs.select(part), classes[part]
-        scores = self.edit_scores(own, of) if learnt else None
+        scores = self.search_scores(own, of) if learnt else None
         lengths = [self.lengths_[c] for c in of.tolist()]
         searched = []
         for number in range(1 if learnt else self.searches):
@@ -146,6 +157,7 @@ class TaughtRSGGCE(RankedSearch):
                     search(
                         own, of, counted, scores, lengths, seed=seed_for(seed, number) if number else seed,
                         certify=learnt, mixtures=self.mixtures, constraints=oracle.constraints,
+                        every_pair_up_to=self.every_pair_up_to,
                     )
                 )  # fmt: skip
             self.unread_ += counted.n_troubled
@@ -222,12 +234,17 @@ def teach(
     """Adam on the list-wise cross entropy; returns its values. `edits[i]` are the sets of pairs that graph i needed."""
     optimiser = Adam(generator, settings.lr)
     rng, batch = torch_rng(seed, "teach"), min(settings.batch, len(graphs))
+    if isinstance(graphs, SparseBatch):
+        batch, drawn = max(1, min(batch, NODES_PER_STEP // graphs.n_nodes)), numpy_rng(seed, "teach", "missing pairs")
     generator.train()
     losses = []
     for _ in range(settings.steps):
         rows = torch.randint(len(graphs), (batch,), generator=rng)
         part, needed = graphs.select(rows), [edits[row] for row in rows.tolist()]
-        loss = _loss(generator, part, features[rows], needed, settings.device)
+        if isinstance(part, SparseBatch):
+            loss = _loss_of_lists(generator, part, features[rows], needed, settings, drawn)
+        else:
+            loss = _loss(generator, part, features[rows], needed, settings.device)
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
@@ -258,3 +275,35 @@ def _cross_entropy(score: Tensor, side: Tensor, target: Tensor) -> Tensor:
     needed = target * side
     log_share = score - score.masked_fill(~side, -torch.inf).logsumexp(1, keepdim=True)
     return -(needed * log_share.nan_to_num(posinf=0.0)).sum(1) / needed.sum(1).clamp(min=1)
+
+
+def _loss_of_lists(
+    generator: Generator, graphs: SparseBatch, features: Tensor, edits: Sequence[Sequence[Codes]],
+    settings: TaughtRSGGCE, rng: np.random.Generator,
+) -> Tensor:  # fmt: skip
+    """`_loss` for graphs that are lists: over the edges, the needed pairs and missing pairs that are drawn anew."""
+    n, parts = graphs.n_nodes, []
+    for row, (graph, several) in enumerate(zip(graphs.graphs, edits, strict=True)):
+        needed, times = np.unique(np.concatenate(several), return_counts=True)
+        drawn = missing_pairs(graph, n, settings.every_pair_up_to, rng)
+        for side, is_edge in ((graph.codes(n), True), (drawn, False)):
+            own = graph.has(needed, n) == is_edge
+            codes = np.union1d(side, needed[own])
+            target = np.zeros(len(codes))
+            target[np.searchsorted(codes, needed[own])] = times[own]
+            parts.append((np.full(len(codes), row), codes, np.full(len(codes), is_edge), target))
+    columns = (torch.from_numpy(np.concatenate(part)).to(settings.device) for part in zip(*parts, strict=True))
+    owner, pair, present, wanted = columns
+    z = generator.encoder(features.to(settings.device), EdgeBatch.of(graphs)).flatten(0, 1)
+    residual = generator.of_nodes(z, owner * n + pair // n, owner * n + pair % n, present)
+    score = torch.where(present, -residual, residual)
+    return _cross_entropy_of_lists(score, 2 * owner + present, wanted.float(), 2 * len(graphs)) / len(graphs)
+
+
+def _cross_entropy_of_lists(score: Tensor, side: Tensor, target: Tensor, n_sides: int) -> Tensor:
+    """The sum over all sides of - 1/|S| Σ_{e ∈ S} log softmax; `side` [K] says to which one a pair belongs."""
+    highest = score.new_full((n_sides,), -torch.inf).scatter_reduce(0, side, score.detach(), "amax")
+    total = score.new_zeros(n_sides).index_add(0, side, (score - highest[side]).exp())
+    log_share = score - highest[side] - total.log()[side]
+    needed = score.new_zeros(n_sides).index_add(0, side, target)
+    return -(target * log_share / needed.clamp(min=1)[side]).sum()

@@ -159,11 +159,14 @@ class Generator(nn.Module):
         """The same logits for the pairs u, v [B, P] of each graph only; `is_edge` says which of them are edges."""
         z = self.encoder(x, graphs)
         first = torch.arange(len(z), device=z.device)[:, None] * z.shape[1]
-        flat = z.flatten(0, 1)
-        product = flat.index_select(0, (first + u).flatten()) * flat.index_select(0, (first + v).flatten())
-        both = (product @ self.signs.T / z.shape[2] ** 0.5 + self.bias).reshape(*u.shape, 2)
-        missing, present = both.unbind(2)
-        return self._squashed(is_edge, torch.where(is_edge > 0, present, missing))
+        residual = self.of_nodes(z.flatten(0, 1), (first + u).flatten(), (first + v).flatten(), is_edge.flatten())
+        return self._squashed(is_edge, residual.reshape(u.shape))
+
+    def of_nodes(self, z: Tensor, u: Tensor, v: Tensor, is_edge: Tensor) -> Tensor:
+        """Â of the pairs u, v [P] of nodes with the embeddings z [N, latent]."""
+        product = z.index_select(0, u) * z.index_select(0, v)
+        missing, present = (product @ self.signs.T / z.shape[1] ** 0.5 + self.bias).unbind(1)
+        return torch.where(is_edge > 0, present, missing)
 
     def uniform(self, adjacency: Tensor) -> Tensor:
         """The same logits without an encoder: one probability for existing edges, one for missing pairs."""

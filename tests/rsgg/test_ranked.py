@@ -33,8 +33,8 @@ from rsgg.graph import Graph, GraphBatch
 from rsgg.oracles import CountingOracle, TreeCyclesOracle
 from rsgg.oracles.oracle import Oracle
 from rsgg.rsgg_ce.plausible import effects, trained_discriminator
-from rsgg.rsgg_ce.ranked import RankedRSGGCE, interleaved, lengths_by_class, orders, random_orders, search
-from rsgg.rsgg_ce.search import ADD, NODES, REMOVE, UNKNOWN, Found, Lengths
+from rsgg.rsgg_ce.ranked import RankedRSGGCE, lengths_by_class, orders, random_orders, search
+from rsgg.rsgg_ce.search import ADD, NODES, REMOVE, UNKNOWN, Found, Lengths, interleaved
 from rsgg.rsgg_ce.taught import TaughtRSGGCE, _cross_entropy, _shortest
 from rsgg.seeds import seed_for
 
