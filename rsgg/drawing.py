@@ -97,7 +97,8 @@ def node_name(graph: Graph, node: int) -> str:
 
 def layout(graph: Graph) -> np.ndarray:
     """Where the nodes of a graph are drawn, float [n, 2] between 0 and 1; always the same for the same edges."""
-    plain = nx.from_numpy_array((graph.adjacency > 0).astype(int), edge_attr=None)
+    plain = nx.empty_graph(graph.n_nodes)
+    plain.add_edges_from(graph.edges())
     if graph.n_nodes == 1:
         return np.full((1, 2), 0.5)
     if graph.n_nodes > NODES_FOR_EXACT_LAYOUT:
@@ -147,13 +148,18 @@ def _picture(result: Counterfactual) -> _Picture:
         "removed": [one.node for one in dropped],
         "relabelled": [one.node for one in edits if one.kind == "relabel"],
     }
-    everything = np.pad(graph.adjacency, (0, len(leaves)))
-    for u, v in leaf_edges:
-        everything[u, v] = everything[v, u] = 1
+    with_leaves = graph
+    if leaves:
+        everything = np.pad(graph.adjacency, (0, len(leaves)))
+        for u, v in leaf_edges:
+            everything[u, v] = everything[v, u] = 1
+        with_leaves = graph.with_adjacency(everything)
     names = [node_name(graph, node) for node in range(graph.n_nodes)] + [f"+{one.label}" for one in leaves]
-    kept = [pair for pair in graph.edges() if pair not in set(removed)]
-    where = layout(graph if not leaves else graph.with_adjacency(everything))
-    return _Picture(where, names, {"kept": kept, "added": result.added + leaf_edges, "removed": removed}, nodes)
+    gone_edges = set(removed)
+    kept = [pair for pair in graph.edges() if pair not in gone_edges]
+    return _Picture(
+        layout(with_leaves), names, {"kept": kept, "added": result.added + leaf_edges, "removed": removed}, nodes
+    )
 
 
 def plot(result: Counterfactual, ax: Axes | None = None) -> Axes:

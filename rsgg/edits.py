@@ -290,7 +290,8 @@ def _as_result(made: GraphBatch, row: int, graph: Graph, node_edits: Sequence[No
     """A graph of a batch of edited ones as the user gets it: with the name and the names of nodes of the original."""
     plain = made[row]
     names = _names(graph, node_edits)
-    return Graph.unchecked(plain.adjacency, plain.features, graph.name, plain.edge_features, names)
+    given = None if graph.given is None else graph.given.moved(origins(node_edits, graph.n_nodes))
+    return Graph.unchecked(plain.adjacency, plain.features, graph.name, plain.edge_features, names, given)
 
 
 def _names(graph: Graph, node_edits: Sequence[NodeEdit]) -> tuple[object, ...] | None:

@@ -20,6 +20,7 @@ from torch.nn.functional import pad
 
 from rsgg.encodings import encode
 from rsgg.errors import GraphError
+from rsgg.given import Given
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -35,7 +36,8 @@ class Graph:
     `edge_features` says of every pair of nodes what an edge between them has, or would have if it were added: a
     symmetric array [n, n] for one number per edge (a weight, a type), or [n, n, d]. An oracle reads it at the edges of
     the graph that it is asked about; whole numbers stay whole numbers. `node_names` are the user's names of the nodes
-    0, …, n - 1; without them nodes are called by their positions.
+    0, …, n - 1; without them nodes are called by their positions. `given` is what else came with a graph of another
+    library: no oracle is shown it, but `to_networkx` and `to_pyg` give it back.
 
     Arrays are copied and made read-only. `Graph.unchecked` skips the validation for what a method returned
     as it is: some of the released methods produce self loops or count an edge twice.
@@ -46,6 +48,7 @@ class Graph:
     name: str = ""
     edge_features: np.ndarray | None = None
     node_names: tuple[Hashable, ...] | None = None
+    given: Given | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -65,6 +68,7 @@ class Graph:
         name: str = "",
         edge_features: np.ndarray | None = None,
         node_names: tuple[Hashable, ...] | None = None,
+        given: Given | None = None,
     ) -> Graph:
         """A graph taken as it is, multiplicities and self loops included."""
         graph = object.__new__(cls)
@@ -72,13 +76,14 @@ class Graph:
             if array is not None:
                 array.flags.writeable = False
         graph.__dict__.update(
-            adjacency=adjacency, features=features, name=name, edge_features=edge_features, node_names=node_names
-        )
+            adjacency=adjacency, features=features, name=name, edge_features=edge_features, node_names=node_names,
+            given=given,
+        )  # fmt: skip
         return graph
 
     def with_adjacency(self, adjacency: np.ndarray) -> Graph:
         """The same nodes with other edges, unchecked: what an explainer makes of this graph."""
-        return Graph.unchecked(adjacency, self.features, self.name, self.edge_features, self.node_names)
+        return Graph.unchecked(adjacency, self.features, self.name, self.edge_features, self.node_names, self.given)
 
     @property
     def n_nodes(self) -> int:
@@ -127,15 +132,21 @@ class Graph:
         adjacency = np.zeros((n, n), dtype=np.uint8)
         adjacency[pairs[0], pairs[1]] = 1
         table = None if rows is None else _edge_table(n, pairs, rows, added_edge, name)
-        return cls(adjacency, x, name, table, names)
+        return cls(adjacency, x, name, table, names, Given.of_networkx(graph, features, edge_features))
 
     def to_networkx(self) -> nx.Graph:
-        """As a NetworkX graph with this graph's node names; X and edge features are attributes x and edge_attr."""
+        """As a NetworkX graph with this graph's node names; X and edge features are attributes x and edge_attr.
+
+        A graph that came from NetworkX has the attributes that it had. On an edge that was added, the attribute that
+        was read as edge features has what an added edge has; others are missing there.
+        """
         graph = nx.from_numpy_array((self.adjacency > 0).astype(int), edge_attr=None)
         if self.features is not None:
             nx.set_node_attributes(graph, dict(enumerate(self.features)), "x")
         if self.edge_features is not None:
             nx.set_edge_attributes(graph, {(u, v): self.edge_features[u, v] for u, v in graph.edges}, "edge_attr")
+        if self.given is not None:
+            self.given.into_networkx(graph)
         return graph if self.node_names is None else nx.relabel_nodes(graph, dict(enumerate(self.node_names)))
 
     @classmethod
@@ -146,14 +157,19 @@ class Graph:
         adds has; by default what is most frequent in the graph. Other tensors of nodes and edges are not seen by the
         oracle, which a warning says.
         """
-        n, pairs, rows = read_pyg(data, name)
+        n, pairs, rows, names, given = read_pyg(data, name)
         adjacency = np.zeros((n, n), dtype=np.uint8)
         adjacency[pairs[0], pairs[1]] = 1
         table = None if rows is None else _edge_table(n, pairs, rows, added_edge, name)
-        return cls(adjacency, data.x, name, table)
+        return cls(adjacency, data.x, name, table, names, given)
 
     def to_pyg(self) -> Data:
-        """As PyG `Data`; edge features become `edge_attr`, and `edge_weight` too if they are one real number each."""
+        """As PyG `Data`; edge features become `edge_attr`, and `edge_weight` too if they are one real number each.
+
+        Names of nodes become the list `node_names`. A graph that came from PyG has the other tensors of nodes and edges
+        that it had, labels `y` excepted, and numbers of the same precision; on an edge that was added they are what is
+        most frequent in the graph.
+        """
         from torch_geometric.data import Data
 
         pairs = np.argwhere(self.adjacency > 0).T.copy()
@@ -163,6 +179,13 @@ class Graph:
             data.edge_attr = torch.tensor(self.edge_features[pairs[0], pairs[1]])
             if are_weights(data.edge_attr):
                 data.edge_weight = data.edge_attr
+        return self._with_what_was_given(data)
+
+    def _with_what_was_given(self, data: Data) -> Data:
+        if self.given is not None:
+            self.given.into_pyg(data)
+        if self.node_names is not None:
+            data.node_names = list(self.node_names)
         return data
 
 
@@ -188,8 +211,12 @@ def read_networkx(
     return len(at), np.concatenate((one_way, one_way[::-1]), 1), x, rows, names
 
 
-def read_pyg(data: Data, name: str) -> tuple[int, np.ndarray, np.ndarray | None]:
-    """Of a PyG graph: its number of nodes, its edge_index, int64 [2, K], and a row of edge features for each column."""
+def read_pyg(
+    data: Data, name: str
+) -> tuple[int, np.ndarray, np.ndarray | None, tuple[Hashable, ...] | None, Given | None]:
+    """Of a PyG graph: its number of nodes, its edge_index, int64 [2, K], a row of edge features for each column, the
+    list `node_names` if it has one, and what else came with it.
+    """
     if hasattr(data, "edge_types"):
         raise GraphError("Graphs with several types of nodes or edges cannot be explained; use to_homogeneous().")
     n = data.num_nodes
@@ -204,8 +231,11 @@ def read_pyg(data: Data, name: str) -> tuple[int, np.ndarray, np.ndarray | None]
         raise GraphError(f"{called(name)} has edges to nodes that do not exist; number its {n} nodes from 0.")
     kind = next((key for key in ("edge_attr", "edge_weight") if data.get(key) is not None), None)
     rows = None if kind is None else data[kind].detach().cpu().numpy()
-    _warn_of_dropped("node or edge", _unread(data, kind))
-    return n, pairs, rows
+    unread = _unread(data, kind)
+    _warn_of_dropped("node or edge", unread)
+    names = data.get("node_names")
+    names = tuple(names) if isinstance(names, list | tuple) and len(names) == n else None
+    return n, pairs, rows, names, Given.of_pyg(data, unread)
 
 
 def are_weights(edge_features: Tensor) -> bool:
@@ -236,7 +266,7 @@ def _attributes(of: Iterable[tuple[Any, dict[Any, Any]]], key: str, what: str, n
 
 def _unread(data: Data, kind: str | None) -> set[str]:
     """The tensors of nodes and edges that a PyG graph has besides those that are kept; masks say nothing about it."""
-    known = {"x", "edge_index", "y", "batch", kind}
+    known = {"x", "edge_index", "y", "batch", "node_names", kind}
     keys = [key for key in data.keys() if key not in known and not key.endswith("mask")]  # noqa: SIM118
     return {key for key in keys if data.is_node_attr(key) or data.is_edge_attr(key)}
 
@@ -412,8 +442,8 @@ class GraphBatch(Sequence[Graph]):
     `adjacency` is uint8 [B, N, N], `sizes` int64 [B]; rows and columns beyond a graph's size are zero. `features` is X
     [B, N, d] as the oracle sees it. `encodings` are structural node encodings [B, N, d] computed from A alone (see
     `rsgg.encodings`), carried along so that they are computed once per data set. `edge_features` [B, N, N] or
-    [B, N, N, d] and `node_names` are those of the graphs (see `Graph`); whole numbers may be kept as uint8, which saves
-    memory. Made directly, only shapes are checked; `GraphBatch.of` checks each graph.
+    [B, N, N, d], `node_names` and `given` are those of the graphs (see `Graph`); whole numbers may be kept as uint8,
+    which saves memory. Made directly, only shapes are checked; `GraphBatch.of` checks each graph.
 
     `origin` is for graphs that edits of nodes have made of others (`rsgg.edits`): which node of the original each node
     was, int64 [B, N], -1 for added nodes and on padding; None where nodes are those of the originals.
@@ -427,6 +457,7 @@ class GraphBatch(Sequence[Graph]):
     edge_features: Tensor | None = None
     node_names: tuple[tuple[Hashable, ...] | None, ...] = ()
     origin: Tensor | None = None
+    given: tuple[Given | None, ...] = ()
 
     def __post_init__(self) -> None:
         shape, count = tuple(self.adjacency.shape), len(self.adjacency)
@@ -493,7 +524,9 @@ class GraphBatch(Sequence[Graph]):
                 features[i, : graph.n_nodes] = torch.tensor(graph.features)
         names = tuple(g.name or content_name(g.adjacency, g.features, g.edge_features) for g in graphs)
         node_names = tuple(graph.node_names for graph in graphs)
-        return cls(adjacency, sizes, features, names, {}, _stacked_edge_features(graphs, n), node_names)
+        given = tuple(graph.given for graph in graphs)
+        table = _stacked_edge_features(graphs, n)
+        return cls(adjacency, sizes, features, names, {}, table, node_names, given=given)
 
     def _arrays(self, index: int) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
         """Adjacency, features and edge features of one graph without padding, copied."""
@@ -516,7 +549,8 @@ class GraphBatch(Sequence[Graph]):
             return self.select(torch.arange(len(self))[index])
         adjacency, features, edge_features = self._arrays(index)
         node_names = self.node_names[index] if self.node_names else None
-        return Graph.unchecked(adjacency, features, self.names[index], edge_features, node_names)
+        given = self.given[index] if self.given else None
+        return Graph.unchecked(adjacency, features, self.names[index], edge_features, node_names, given)
 
     def __iter__(self) -> Iterator[Graph]:
         return (self[i] for i in range(len(self)))
@@ -578,6 +612,7 @@ class GraphBatch(Sequence[Graph]):
             None if self.edge_features is None else self.edge_features[index],
             tuple(self.node_names[i] for i in index.tolist()) if self.node_names else (),
             None if self.origin is None else self.origin[index],
+            tuple(self.given[i] for i in index.tolist()) if self.given else (),
         )
 
     def cropped(self, n: int) -> GraphBatch:
@@ -591,6 +626,7 @@ class GraphBatch(Sequence[Graph]):
             None if self.edge_features is None else self.edge_features[:, :n, :n],
             self.node_names,
             None if self.origin is None else self.origin[:, :n],
+            self.given,
         )
 
     def resized(self, n: int) -> GraphBatch:
@@ -641,6 +677,10 @@ class GraphBatch(Sequence[Graph]):
             None if nodes is None else tuple(nodes[i] for i in order[: len(nodes)])
             for nodes, order in zip(self.node_names, permutations.tolist(), strict=False)
         )
+        given = tuple(
+            None if one is None else one.moved(order[:size])
+            for one, order, size in zip(self.given, permutations.tolist(), self.sizes.tolist(), strict=False)
+        )
         return replace(
             self,
             adjacency=adjacency,
@@ -648,6 +688,7 @@ class GraphBatch(Sequence[Graph]):
             encodings={},
             edge_features=edge_features,
             node_names=node_names,
+            given=given,
         )
 
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rsgg.errors import GraphError, UsageError
+from rsgg.given import Given
 from rsgg.graph import (
     Graph,
     GraphBatch,
@@ -67,6 +68,7 @@ class SparseGraph(Graph):
     def _made(
         cls, n: int, u: Integers, v: Integers, features: np.ndarray | None, name: str,
         values: np.ndarray | None, added: np.ndarray | None, node_names: tuple[Hashable, ...] | None,
+        given: Given | None,
     ) -> SparseGraph:  # fmt: skip
         """A graph of what was checked already."""
         graph = object.__new__(cls)
@@ -74,14 +76,15 @@ class SparseGraph(Graph):
             if array is not None:
                 array.flags.writeable = False
         graph.__dict__.update(
-            _n=n, u=u, v=v, features=features, name=name, edge_values=values, added_edge=added, node_names=node_names
-        )
+            _n=n, u=u, v=v, features=features, name=name, edge_values=values, added_edge=added, node_names=node_names,
+            given=given,
+        )  # fmt: skip
         return graph
 
     @classmethod
     def _checked(
         cls, n: int, pairs: np.ndarray, features: Any, name: str, values: np.ndarray | None, added_edge: Any,
-        node_names: Any,
+        node_names: Any, given: Given | None = None,
     ) -> SparseGraph:  # fmt: skip
         """From both directions of every edge, [2, K], in any order, and what each of them has."""
         if not isinstance(name, str):
@@ -105,7 +108,7 @@ class SparseGraph(Graph):
             rows = rows[above]
         return cls._made(
             n, codes[above] // n, codes[above] % n, checked_features(features, n, name), name, rows, added,
-            checked_node_names(node_names, n, name),
+            checked_node_names(node_names, n, name), given,
         )  # fmt: skip
 
     # -- other representations -------------------------------------------------------------------------
@@ -154,7 +157,7 @@ class SparseGraph(Graph):
             values = graph.edge_features[u, v]
             missing = np.triu(graph.adjacency == 0, 1)
             added = np.array(most_frequent(graph.edge_features[missing] if missing.any() else values))
-        return cls._made(graph.n_nodes, u, v, graph.features, graph.name, values, added, graph.node_names)
+        return cls._made(graph.n_nodes, u, v, graph.features, graph.name, values, added, graph.node_names, graph.given)
 
     @classmethod
     def from_networkx(
@@ -168,13 +171,14 @@ class SparseGraph(Graph):
     ) -> SparseGraph:
         """As `Graph.from_networkx`."""
         n, pairs, x, rows, names = read_networkx(graph, features, edge_features, name)
-        return cls._checked(n, pairs, x, name, rows, added_edge, names)
+        given = Given.of_networkx(graph, features, edge_features)
+        return cls._checked(n, pairs, x, name, rows, added_edge, names, given)
 
     @classmethod
     def from_pyg(cls, data: Data, *, added_edge: Any = None, name: str = "") -> SparseGraph:
         """As `Graph.from_pyg`."""
-        n, pairs, rows = read_pyg(data, name)
-        return cls._checked(n, pairs, data.x, name, rows, added_edge, None)
+        n, pairs, rows, names, given = read_pyg(data, name)
+        return cls._checked(n, pairs, data.x, name, rows, added_edge, names, given)
 
     def to_networkx(self) -> nx.Graph:
         graph = nx.empty_graph(self.n_nodes)
@@ -183,6 +187,8 @@ class SparseGraph(Graph):
             nx.set_node_attributes(graph, dict(enumerate(self.features)), "x")
         if self.edge_values is not None:
             nx.set_edge_attributes(graph, dict(zip(self.edges(), self.edge_values, strict=True)), "edge_attr")
+        if self.given is not None:
+            self.given.into_networkx(graph)
         return graph if self.node_names is None else nx.relabel_nodes(graph, dict(enumerate(self.node_names)))
 
     def to_pyg(self) -> Data:
@@ -196,7 +202,7 @@ class SparseGraph(Graph):
             data.edge_attr = torch.from_numpy(np.concatenate((self.edge_values, self.edge_values))[order])
             if are_weights(data.edge_attr):
                 data.edge_weight = data.edge_attr
-        return data
+        return self._with_what_was_given(data)
 
     @cached_property
     def adjacency(self) -> np.ndarray:  # made when it is asked for
@@ -239,7 +245,7 @@ class SparseGraph(Graph):
 
     def has(self, codes: Integers, n: int | None = None) -> NDArray[np.bool_]:
         """Which of these pairs are edges."""
-        return np.isin(codes, self.codes(n))
+        return are_among(codes, self.codes(n))
 
     def degrees(self) -> Integers:
         """The number of neighbours of each node, int64 [n]."""
@@ -248,8 +254,8 @@ class SparseGraph(Graph):
     def with_edits(self, codes: Integers, n: int | None = None) -> SparseGraph:
         """The graph in which these pairs, none of them twice, are edges if they were none, and none if they were."""
         n, own = self.n_nodes if n is None else n, self.codes(n)
-        added = np.setdiff1d(codes, own)
-        kept = ~np.isin(own, codes)
+        added = codes[~are_among(codes, own)]
+        kept = ~are_among(own, np.sort(codes))
         whole = np.concatenate((own[kept], added))
         order = np.argsort(whole)
         values = None
@@ -257,14 +263,25 @@ class SparseGraph(Graph):
             new = np.broadcast_to(self.added_edge, (len(added), *self.added_edge.shape))
             values = np.concatenate((self.edge_values[kept], new))[order]
         u, v = np.divmod(whole[order], n)
-        return SparseGraph._made(
-            self.n_nodes, u, v, self.features, self.name, values, self.added_edge, self.node_names
-        )  # fmt: skip
+        return self._like(u, v, values, self.name)
 
     def named(self, name: str) -> SparseGraph:
+        """The same graph by another name."""
+        return self._like(self.u, self.v, self.edge_values, name)
+
+    def _like(self, u: Integers, v: Integers, values: np.ndarray | None, name: str) -> SparseGraph:
+        """A graph of the same nodes."""
         return SparseGraph._made(
-            self.n_nodes, self.u, self.v, self.features, name, self.edge_values, self.added_edge, self.node_names
+            self.n_nodes, u, v, self.features, name, values, self.added_edge, self.node_names, self.given
         )
+
+
+def are_among(codes: Integers, rising: Integers) -> NDArray[np.bool_]:
+    """Which of these numbers are among others, which are in rising order; faster than `np.isin`."""
+    if not len(rising):
+        return np.zeros(len(codes), dtype=bool)
+    found: NDArray[np.bool_] = rising[np.searchsorted(rising, codes).clip(max=len(rising) - 1)] == codes
+    return found
 
 
 def _check_values(rows: np.ndarray, codes: Integers, n: int, who: str) -> None:
@@ -313,6 +330,7 @@ class SparseBatch(GraphBatch):
             encodings=encodings,
             node_names=tuple(graph.node_names for graph in graphs),
             origin=None,
+            given=tuple(graph.given for graph in graphs),
         )
 
     @classmethod

@@ -469,7 +469,8 @@ class CallableOracle(Oracle):
         return {"function": named, "n_classes": self.declared}
 
     def predict(self, graphs: GraphBatch) -> Tensor:
-        return self._classes([graph.to_pyg() for graph in graphs]).to(graphs.sizes.device)
+        plain = replace(graphs, given=(), node_names=())  # a function sees the same of an input and of edited ones
+        return self._classes([graph.to_pyg() for graph in plain]).to(graphs.sizes.device)
 
     def predict_edges(self, graphs: EdgeBatch) -> Tensor:
         return self._classes([graphs.single(i).to_pyg() for i in range(len(graphs))]).to(graphs.sizes.device)

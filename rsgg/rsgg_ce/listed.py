@@ -13,7 +13,7 @@ or, with learned scores, up to the scores. Smaller graphs have all their missing
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,12 +24,12 @@ from torch import Tensor
 
 from rsgg.constraints import Among, Constraint
 from rsgg.edges import EdgeBatch
-from rsgg.edits import Codes
+from rsgg.edits import NOTHING, Codes
 from rsgg.explainer import hyper
 from rsgg.rsgg_ce.search import Lengths, Orders, interleaved, log_softmax, merged
 from rsgg.rsgg_ce.training import Generator
 from rsgg.seeds import numpy_rng, torch_rng
-from rsgg.sparse import SparseBatch, SparseGraph
+from rsgg.sparse import SparseBatch, SparseGraph, are_among
 
 EVERY_PAIR_UP_TO = 1024  # nodes
 DRAWS_PER_NODE = 4  # of near and of random pairs each
@@ -55,12 +55,15 @@ def missing_pairs(graph: SparseGraph, n: int, every_pair_up_to: int, rng: np.ran
     size = graph.n_nodes
     if size <= every_pair_up_to:
         u, v = np.triu_indices(size, 1)
-        return np.setdiff1d(u * n + v, graph.codes(n), assume_unique=True)
+        codes = u * n + v
+        return codes[~graph.has(codes, n)]
     count = DRAWS_PER_NODE * size
     random = rng.integers(size, size=(2, count))
     drawn = np.concatenate((_two_steps_apart(graph, count, rng), random), 1)
     low, high = drawn.min(0), drawn.max(0)
-    return np.setdiff1d((low * n + high)[low < high], graph.codes(n))
+    codes = np.sort((low * n + high)[low < high])
+    new = np.append(True, codes[1:] != codes[:-1])[: len(codes)]
+    return codes[new & ~graph.has(codes, n)]
 
 
 def _two_steps_apart(graph: SparseGraph, count: int, rng: np.random.Generator) -> Codes:
@@ -93,7 +96,7 @@ class ListedPairs:
         sides = (self.sides(i, numpy_rng("mixable", name)) for i, name in enumerate(self.graphs.names))
         return [all(map(len, both)) for both in sides]
 
-    def sides(self, i: int, rng: np.random.Generator, used: Iterable[int] = ()) -> tuple[Codes, Codes]:
+    def sides(self, i: int, rng: np.random.Generator, used: Codes = NOTHING) -> tuple[Codes, Codes]:
         """The edges that may be removed and the missing pairs that may be added, without those that are used."""
         graph, n = self.graphs.graphs[i], self.graphs.n_nodes
         missing = missing_pairs(graph, n, self.every_pair_up_to, rng)
@@ -102,8 +105,8 @@ class ListedPairs:
                 named = np.array([u * n + v for u, v in one.pairs if v < graph.n_nodes], dtype=np.int64)
                 missing = np.union1d(missing, np.setdiff1d(named, graph.codes(n)))
         removals, additions = (self._open(graph, side) for side in (graph.codes(n), missing))
-        taken = np.fromiter(used, dtype=np.int64)
-        return removals[~np.isin(removals, taken)], additions[~np.isin(additions, taken)]
+        taken = np.sort(used)
+        return removals[~are_among(removals, taken)], additions[~are_among(additions, taken)]
 
     def _open(self, graph: SparseGraph, codes: Codes) -> Codes:
         u, v = np.divmod(codes, self.graphs.n_nodes)

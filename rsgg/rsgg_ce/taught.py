@@ -39,7 +39,7 @@ from rsgg.rsgg_ce.ranked import RankedSearch, lengths_by_class, search
 from rsgg.rsgg_ce.search import UNKNOWN, Found
 from rsgg.rsgg_ce.training import Discriminator, Generator, build_generator
 from rsgg.seeds import numpy_rng, seed_for, torch_rng
-from rsgg.sparse import SparseBatch
+from rsgg.sparse import SparseBatch, are_among
 
 NODES_PER_STEP = 1 << 14  # of large graphs, in one step of Adam
 
@@ -288,7 +288,7 @@ def _loss_of_lists(
         drawn = missing_pairs(graph, n, settings.every_pair_up_to, rng)
         for side, is_edge in ((graph.codes(n), True), (drawn, False)):
             own = graph.has(needed, n) == is_edge
-            codes = np.union1d(side, needed[own])
+            codes = np.sort(np.concatenate((side, needed[own & ~are_among(needed, side)])))
             target = np.zeros(len(codes))
             target[np.searchsorted(codes, needed[own])] = times[own]
             parts.append((np.full(len(codes), row), codes, np.full(len(codes), is_edge), target))
