@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import FrozenInstanceError
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +65,9 @@ class SparseGraph(Graph):
     def __init__(self, *_: Any, **__: Any) -> None:
         raise UsageError("A SparseGraph is made by SparseGraph.from_edges, from_pyg, from_networkx or of.")
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise FrozenInstanceError(f"cannot assign to {name!r} of a graph")
+
     @classmethod
     def _made(
         cls, n: int, u: Integers, v: Integers, features: np.ndarray | None, name: str,
@@ -90,18 +94,18 @@ class SparseGraph(Graph):
         if not isinstance(name, str):
             raise GraphError(f"A graph was given the name {name!r}; give a text, or no name.")
         who, (u, v) = called(name), pairs.astype(np.int64)
-        if (u == v).any():
-            raise GraphError(f"{who} has a self loop at node {u[u == v].min()}; remove self loops first.")
         # Of what is listed twice the last one counts, as in a matrix: so the list is read from its end.
         codes, last = np.unique((u * n + v)[::-1], return_index=True)
         one_way = np.setdiff1d(codes, v * n + u)
         if len(one_way):
             a, b = divmod(int(one_way[0]), n)
             raise GraphError(f"{who} is not symmetric at nodes {a} and {b}; undirected graphs need A[u,v] = A[v,u].")
+        if (u == v).any():
+            raise GraphError(f"{who} has a self loop at node {u[u == v].min()}; remove self loops first.")
         above = codes // n < codes % n
         rows = added = None
         if values is not None:
-            added = added_edge_of(len(u), values, added_edge, name)
+            added = np.array(added_edge_of(len(u), values, added_edge, name))
             rows, added = (in_single_precision(part.astype(np.result_type(values, added))) for part in (values, added))
             rows = rows[::-1][last]
             _check_values(rows, codes, n, who)
@@ -289,7 +293,7 @@ def _check_values(rows: np.ndarray, codes: Integers, n: int, who: str) -> None:
     if not np.isfinite(rows).all():
         raise GraphError(f"{who} has NaN or infinite edge features; fill or drop them first.")
     back = rows[np.searchsorted(codes, codes % n * n + codes // n)]
-    differs = (rows != back).reshape(len(rows), -1).any(1)
+    differs = (rows != back).any(axis=tuple(range(1, rows.ndim)))
     if differs.any():
         u, v = divmod(int(codes[differs][0]), n)
         raise GraphError(
@@ -313,6 +317,9 @@ class SparseBatch(GraphBatch):
     """Many graphs as lists of edges; `graphs` are the single ones. Features are padded to the largest graph."""
 
     graphs: tuple[SparseGraph, ...]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise FrozenInstanceError(f"cannot assign to {name!r} of a batch")
 
     def __init__(
         self,
