@@ -453,7 +453,7 @@ class Explainer(ABC):
 
         Args:
             graphs: `rsgg.Graph`, NetworkX graphs or PyG `Data`.
-            oracle: the classifier; `CountingOracle(oracle, budget, seconds)` limits calls and time.
+            oracle: the classifier; `CountingOracle(oracle, budget, seconds)` limits calls and time for each graph.
             k: candidates per graph.
             seed: decides all random draws.
             target: the class that results must have; any class but the input's if not given.
@@ -473,7 +473,7 @@ class Explainer(ABC):
         if isinstance(batch, SparseBatch) and not (large := batch.sizes > (self._lists_above() or 0)).all():
             apart = partial(self.explain, oracle=counted, k=k, seed=seed, target=target, check=check)
             return _small_ones_apart(batch, large, apart)
-        counted.forget_owners(len(batch))
+        counted.forget_owners(k)
         start = time.process_time()
         try:
             with one_thread_if_small(batch):
@@ -782,7 +782,7 @@ def _width(graphs: GraphBatch) -> int:
 
 def _with_true_reason(candidate: Candidate, owner: int, counted: CountingOracle) -> Candidate:
     """Methods only know that an owner is exhausted; by what, and what was not answered, the counter can say."""
-    out_of_time = counted.out_of_time and (counted.budget is None or counted.calls_of(owner) < counted.budget)
+    out_of_time = counted.out_of_time(owner) and (counted.budget is None or counted.calls_of(owner) < counted.budget)
     if candidate.offered:
         return candidate
     reason = TIME_USED_UP if candidate.reason == BUDGET_USED_UP and out_of_time else candidate.reason

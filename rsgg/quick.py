@@ -127,7 +127,8 @@ def explain(
         constraints: rules that every result keeps, e.g. `(OnlyRemovals(), KeepConnected())` of `rsgg.constraints`.
         seed: decides all random draws.
         budget: the most questions to the model per graph; no limit if not given.
-        seconds: time limit per graph; none if not given. A question that is under way is not interrupted.
+        seconds: time limit for each graph; none if not given. The time of questions that are asked together is shared
+            by their graphs, and a graph cannot use up another one's. A question that is under way is not interrupted.
         patience: seconds to wait for one batch of questions; a model that hangs is then given up, with a reason. The
             thread that waits for it stays behind until the process ends: only ending the process frees what it holds.
         every_pair_up_to: nodes up to which every missing pair of a graph may be added. Larger graphs are kept as lists

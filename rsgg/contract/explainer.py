@@ -209,15 +209,15 @@ class TickingOracle(CountingOracle):
     """A counting oracle whose clock moves on by one second with each batch: tests time limits without waiting."""
 
     def __init__(self, oracle: Oracle, seconds: float) -> None:
-        super().__init__(oracle, seconds=seconds)
         self.ticks = 0.0
+        super().__init__(oracle, seconds=seconds)
 
     def _now(self) -> float:
         return self.ticks
 
-    def _read_clock(self) -> None:
+    def _read_clock(self, payer: Tensor | None) -> None:
         self.ticks += 1.0
-        super()._read_clock()
+        super()._read_clock(payer)
 
 
 class TriangleOracle(Oracle):

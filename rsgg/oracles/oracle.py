@@ -244,10 +244,11 @@ class CountingOracle(WrappedOracle):
     are counted per owner where the asker names the owners.
 
     - `budget`: each owner gets that many answers.
-    - `seconds`: a time limit per explained graph. The batch that `forget_owners(count)` starts has count · seconds of
-      wall clock in all; when they are used up every owner counts as exhausted. The clock is read after each answer, so
-      a method that asks `exhausted` before each question is stopped without an error. A question that is under way is
-      not interrupted by it.
+    - `seconds`: a time limit for each explained graph, by wall clock. The time that passes until a batch of questions
+      is answered, what the method did before included, is shared equally by these questions. A graph whose share
+      reaches the limit is exhausted, with all its candidates, and the others go on. The clock is read after each answer,
+      so a method that asks `exhausted` before each question is stopped without an error. A question that is under way
+      is not interrupted by it.
     - `patience`: seconds to wait for one batch of questions. While graphs are explained, a batch that is not answered
       in time is asked about graph by graph: a graph that takes too long costs its own instance only. After three such
       graphs in a row the oracle hangs (a server that is gone): nobody may ask any more, and what was found before is
@@ -291,8 +292,9 @@ class CountingOracle(WrappedOracle):
         self._unanswered: set[int] = set()  # owners for whom a question took too long: they may ask no more
         self._timeouts = 0  # in a row
         self._hanging = ""  # what there is to say about an oracle that was given up
-        self._deadline: float | None = None
-        self.out_of_time = False  # is the time of the batch used up?
+        self._k = 1  # owners of each graph
+        self._spent: dict[int, float] = {}  # seconds of each graph
+        self._last_read = self._now()
 
     @property
     def limited(self) -> bool:
@@ -306,25 +308,39 @@ class CountingOracle(WrappedOracle):
     def calls_of(self, owner: int) -> int:
         return self._accounts.calls.get(owner, 0)
 
-    def forget_owners(self, count: int = 1) -> None:
-        """Start a batch of `count` graphs: owners are numbered anew and the clock starts; the totals go on."""
+    def forget_owners(self, k: int = 1) -> None:
+        """Start a batch of graphs with `k` owners each: they are numbered anew and have all their time; totals go on."""
         self._accounts = Accounts()
         self._failures.clear()
         self._refused.clear()
         self._unanswered.clear()
         self._timeouts, self._hanging = 0, ""
-        self.out_of_time = False
-        self._deadline = None if self.seconds is None else self._now() + count * self.seconds
+        self._spent.clear()
+        self._k, self._last_read = k, self._now()
 
     def exhausted(self, owner: int) -> bool:
-        """Whether this owner has no question left: its budget or the time of the batch is used up, or its input has the
+        """Whether this owner has no question left: its budget or the time of its graph is used up, or its input has the
         wanted class already."""
-        return self.out_of_time or self.left(owner) == 0
+        return self.left(owner) == 0
+
+    def out_of_time(self, owner: int) -> bool:
+        """Is the time of this owner's graph used up, or has the oracle been given up?"""
+        return bool(self._hanging) or self._is_late(self._accounts.payer(owner))
+
+    def _out_of_time_among(self, owner: Tensor) -> set[int]:
+        if self.seconds is None and not self._hanging:
+            return set()
+        return {i for i in set(owner.tolist()) if self.out_of_time(i)}
+
+    def _is_late(self, payer: int) -> bool:
+        return self.seconds is not None and self._spent.get(payer // self._k, 0.0) >= self.seconds
 
     def left(self, owner: int) -> float:
         """How many questions this owner may still ask; infinite without a budget."""
         payer = self._accounts.payer(owner)
-        if payer in self._unanswered or (self._request is not None and self._request.is_there(payer)):
+        if self._hanging or self._is_late(payer) or payer in self._unanswered:
+            return 0
+        if self._request is not None and self._request.is_there(payer):
             return 0
         if self._accounts.payers is not None:
             return self._accounts.allowance[owner] - self.calls_of(owner)
@@ -402,7 +418,7 @@ class CountingOracle(WrappedOracle):
         """Classes of these graphs, int64 [B]; each is a call, charged to its owner. Beyond a limit: BudgetExhausted."""
         if owner is None or self._request is None:
             self._charge_all(len(graphs), owner)
-            return self._answers(graphs)
+            return self._answers(graphs, None if owner is None else self._payers(owner))
         payer = self._payers(owner)
         allowed = self._request.allows(graphs, payer)
         if allowed is None:
@@ -471,8 +487,12 @@ class CountingOracle(WrappedOracle):
         for at most one per owner. Each owner is charged up to and including its first flip, never beyond its
         budget: a flip that it could not afford to ask about is not found. Out of time, nothing is asked or found.
         """
-        if self.out_of_time:
-            return torch.zeros(len(owner), dtype=torch.bool, device=owner.device)
+        if late := self._out_of_time_among(owner):
+            first = torch.zeros(len(owner), dtype=torch.bool, device=owner.device)
+            in_time = torch.tensor([i not in late for i in owner.tolist()], device=owner.device)
+            if in_time.any():
+                first[in_time] = self.first_flip(graphs.select(in_time), owner[in_time], classes[in_time])
+            return first
         if self._request is not None:
             payer = self._payers(owner)
             allowed = self._request.allows(graphs, payer)
@@ -486,10 +506,10 @@ class CountingOracle(WrappedOracle):
 
     def _first_flip(self, graphs: GraphBatch, owner: Tensor, classes: Tensor) -> Tensor:
         """`first_flip` of graphs that are allowed."""
+        payer = self._payers(owner)
         if self._request is None:
-            answers = self._answers(graphs)
+            answers = self._answers(graphs, payer)
         else:
-            payer = self._payers(owner)
             answers = self._request.as_flips(self._answers_or_unchanged(graphs, payer), payer)
         flips = (answers != classes).cpu().numpy()
         first = np.zeros(len(flips), dtype=bool)
@@ -514,9 +534,9 @@ class CountingOracle(WrappedOracle):
         if owner is None:
             self.calls += count
             return
-        if self.out_of_time:
-            raise BudgetExhausted(f"The time limit of {self.seconds} s per graph is used up; ask `exhausted` first.")
         charges = [(i, share) for i, share in enumerate(torch.bincount(owner).tolist()) if share]
+        if self._out_of_time_among(owner):
+            raise BudgetExhausted(f"The time limit of {self.seconds} s per graph is used up; ask `exhausted` first.")
         if self.limited and any(share > self.left(i) for i, share in charges):
             raise BudgetExhausted(f"The budget of {self.budget} oracle calls per instance is used up.")
         for i, share in charges:
@@ -536,9 +556,9 @@ class CountingOracle(WrappedOracle):
         except Exception as error:
             raise OracleError(f"The relaxation of the oracle {self.name!r} failed: {error}") from error
         finally:
-            self._read_clock()
+            self._read_clock(None if owner is None else self._payers(owner))
 
-    def _answers(self, graphs: GraphBatch | EdgeBatch) -> Tensor:
+    def _answers(self, graphs: GraphBatch | EdgeBatch, payer: Tensor | None = None) -> Tensor:
         self.evaluated += len(graphs)
         listed = EdgeBatch.of(graphs) if isinstance(graphs, SparseBatch) else graphs
         try:
@@ -551,7 +571,7 @@ class CountingOracle(WrappedOracle):
         except Exception as error:
             raise OracleError(f"The oracle {self.name!r} failed on a batch of {len(graphs)} graphs: {error}") from error
         finally:
-            self._read_clock()
+            self._read_clock(payer)
         if got := wrong_answers(answers, len(graphs)):
             raise OracleError(
                 f"The oracle {self.name!r} must return one integer class per graph ({len(graphs)}); it returned {got}."
@@ -572,10 +592,10 @@ class CountingOracle(WrappedOracle):
     def _answers_or_unchanged(self, graphs: GraphBatch | EdgeBatch, payer: Tensor) -> Tensor:
         """The answers; where the oracle fails on a graph, the class of the input: what it cannot score is no result."""
         assert self._request is not None
-        if self.out_of_time:
+        if self._hanging or all(self._is_late(i) for i in payer.tolist()):
             return self._request.unchanged(payer)
         try:
-            return self._answers(graphs)
+            return self._answers(graphs, payer)
         except OracleError as error:
             if len(graphs) == 1:
                 self._fail(int(payer[0]), error)
@@ -590,7 +610,7 @@ class CountingOracle(WrappedOracle):
             self._unanswered.add(owner)
             self._timeouts += 1
             if self._timeouts >= MOST_TIMEOUTS:
-                self.out_of_time, self._hanging = True, str(error)
+                self._hanging = str(error)
 
     def _waited_for(self, ask: Callable[[], Tensor]) -> Tensor:
         """The answer, or `OracleTimeout` if it takes longer than the patience lasts."""
@@ -616,9 +636,14 @@ class CountingOracle(WrappedOracle):
             raise OracleTimeout(f"The oracle {self.name!r} did not answer within {self.patience:g} s")
         return answers[0]
 
-    def _read_clock(self) -> None:
-        if self._deadline is not None and self._now() >= self._deadline:
-            self.out_of_time = True
+    def _read_clock(self, payer: Tensor | None) -> None:
+        """The time since the last reading is shared equally by the questions that were asked, of these owners."""
+        now = self._now()
+        if self.seconds is not None and payer is not None and len(payer):
+            share = (now - self._last_read) / len(payer)
+            for i in payer.tolist():
+                self._spent[i // self._k] = self._spent.get(i // self._k, 0.0) + share
+        self._last_read = now
 
     def _now(self) -> float:
         return time.monotonic()

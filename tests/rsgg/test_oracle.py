@@ -350,7 +350,7 @@ class HandClock(CountingOracle):
 
 
 @pytest.mark.parametrize("ask", ["predict", "relaxed", "first_flip"])
-def test_the_time_of_a_batch_is_shared_by_its_graphs(ask: str) -> None:
+def test_the_time_of_a_batch_of_questions_is_shared_by_them(ask: str) -> None:
     counted = HandClock(Scripted(), seconds=2.0)
     graphs, owner, classes = script([False, True]), torch.tensor([0, 1]), torch.zeros(2, dtype=torch.long)
     questions = {
@@ -359,27 +359,51 @@ def test_the_time_of_a_batch_is_shared_by_its_graphs(ask: str) -> None:
         "first_flip": lambda: counted.first_flip(graphs, owner, classes),
     }
     assert counted.limited and not CountingOracle(Scripted()).limited
-    counted.forget_owners(3)  # six seconds in all
-    counted.time += 5.9
+    counted.forget_owners()
+    counted.time += 3.9  # 1.95 seconds each
     questions[ask]()
     assert not counted.exhausted(0)
     counted.time += 0.2
     assert not counted.exhausted(0), "the clock is read after an answer: who just asked `exhausted` may ask"
     questions[ask]()
-    assert counted.exhausted(0) and counted.exhausted(7), "time is used up for everyone"
+    assert counted.exhausted(0) and counted.exhausted(1) and not counted.exhausted(7), (
+        "who did not ask has all its time"
+    )
     calls, evaluated = counted.calls, counted.evaluated
     with pytest.raises(BudgetExhausted, match=r"time limit of 2\.0 s per graph is used up"):
         counted.predict(graphs, owner)
     assert not counted.first_flip(graphs, owner, classes).any()
     assert (counted.calls, counted.evaluated) == (calls, evaluated), "nothing is asked and nothing charged any more"
-    counted.forget_owners(1)
+    counted.forget_owners()
     assert not counted.exhausted(0) and counted.first_flip(graphs, owner, classes).tolist() == [False, True]
 
 
-def test_a_batch_is_one_graph_unless_its_size_is_said() -> None:
+def test_a_slow_graph_does_not_use_up_the_time_of_another() -> None:
+    """Owners 0 and 1 are the candidates of graph 0, owners 2 and 3 those of graph 1."""
     counted = HandClock(Scripted(), seconds=2.0)
-    for passed, used_up in ((1.9, False), (2.0, True)):
-        counted.forget_owners()
+    counted.forget_owners(2)
+    for _ in range(3):
+        counted.time += 0.5
+        counted.predict(script([False]), torch.tensor([0]))
+    assert not counted.exhausted(0) and not counted.exhausted(1)
+    counted.time += 1.0  # 0.5 seconds for each question
+    counted.predict(script([False] * 2), torch.tensor([1, 2]))
+    assert [counted.exhausted(i) for i in range(4)] == [True, True, False, False]
+    assert [counted.out_of_time(i) for i in range(4)] == [True, True, False, False]
+    flips = counted.first_flip(script([True] * 3), torch.tensor([0, 2, 3]), torch.zeros(3, dtype=torch.long))
+    assert flips.tolist() == [False, True, True] and counted.calls_of(0) == 3
+    with pytest.raises(BudgetExhausted, match="time limit"):
+        counted.predict(script([True] * 2), torch.tensor([1, 2]))
+    with counted.on_behalf_of([2, 0]):
+        assert not counted.exhausted(0) and counted.exhausted(1)
+
+
+def test_time_that_nobody_asked_in_is_nobodys() -> None:
+    counted = HandClock(Scripted(), seconds=2.0)
+    counted.forget_owners()
+    counted.time += 9
+    counted.predict(script([False]))
+    for passed, used_up in ((1.9, False), (0.1, True)):
         counted.time += passed
         counted.predict(script([False]), torch.tensor([0]))
         assert counted.exhausted(0) == used_up

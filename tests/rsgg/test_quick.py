@@ -213,3 +213,19 @@ def test_a_slow_model_is_stopped_and_one_that_hangs_is_given_up() -> None:
     assert slow.calls <= 40, "the clock was read"
     hung = rsgg.explain(Sleepy(2), nx.complete_graph(9), patience=0.3)
     assert time.monotonic() - start < 10 and not hung.found and "did not answer within 0.3 s" in hung.reason
+
+
+def test_the_time_limit_is_that_of_each_graph() -> None:
+    """A graph whose questions take long is given up alone: the others are explained in full."""
+
+    def slow_on_eleven_nodes(data: Any) -> int:
+        if data.num_nodes == 11:
+            time.sleep(0.3)
+        return int(data.num_edges % 4 != 0 and data.num_nodes != 11)
+
+    graphs = [nx.cycle_graph(n) for n in (8, 11, 9, 7)]
+    results = UntaughtSearch(mixtures=10).explain(
+        graphs, rsgg.CountingOracle(CallableOracle(slow_on_eleven_nodes), seconds=2.0)
+    )
+    assert [result.found for result in results] == [True, False, True, True]
+    assert results[1].reason == "the time limit was used up"
