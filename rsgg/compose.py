@@ -81,6 +81,9 @@ class Composed(Explainer):
     def _needs_relaxation(self) -> bool:
         return any(part._needs_relaxation() for part in self.parts().values())
 
+    def _needs_every_class(self) -> bool:
+        return any(part.capabilities.learns and part._needs_every_class() for part in self.parts().values())
+
     def all_constraints(self) -> tuple[Constraint, ...]:
         own = self.constraints
         return own + tuple(one for part in self.parts().values() for one in part.all_constraints() if one not in own)

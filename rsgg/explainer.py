@@ -400,6 +400,10 @@ class Explainer(ABC):
         """Does it differentiate the oracle? Overridden by methods for which that depends on a hyper-parameter."""
         return self.capabilities.needs_relaxation
 
+    def _needs_every_class(self) -> bool:
+        """Does it need training graphs of every class? Overridden by methods that do without."""
+        return True
+
     def _lists_above(self) -> int | None:
         """Above how many nodes graphs are lists of edges (`rsgg.sparse`); None for methods that need matrices."""
         return None
@@ -423,7 +427,7 @@ class Explainer(ABC):
             asked = CountingOracle(counted.oracle) if self.capabilities.reads_labels else counted  # labels cost nothing
             classes = asked.predict(batch)
             missing = sorted(set(range(counted.n_classes)) - set(classes.tolist()))
-            if missing:
+            if missing and self._needs_every_class():
                 raise FitError(
                     f"No training graph is of class {missing[0]} for the oracle {counted.name!r}; "
                     f"{type(self).__name__} needs graphs of every class: use more graphs or other folds."

@@ -62,7 +62,7 @@ class RunOptions:
         None, "Time limit of a cell, which then counts as failed.", min=0.1, show_default="none"
     )
     graph_seconds: float | None = option(
-        None, "Time limit per explained graph, on average.", min=0.001, show_default="none"
+        None, "Time limit for each explained graph.", min=0.001, show_default="none"
     )
 
     unused: ClassVar[tuple[str, ...]] = ()  # options that make no sense for an experiment: its command has them not

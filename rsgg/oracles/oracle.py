@@ -246,9 +246,9 @@ class CountingOracle(WrappedOracle):
     - `budget`: each owner gets that many answers.
     - `seconds`: a time limit for each explained graph, by wall clock. The time that passes until a batch of questions
       is answered, what the method did before included, is shared equally by these questions. A graph whose share
-      reaches the limit is exhausted, with all its candidates, and the others go on. The clock is read after each answer,
-      so a method that asks `exhausted` before each question is stopped without an error. A question that is under way
-      is not interrupted by it.
+      reaches the limit is exhausted, with all its candidates, and the others go on. The clock is read after each
+      answer, so a method that asks `exhausted` before each question is stopped without an error. A question that is
+      under way is not interrupted by it.
     - `patience`: seconds to wait for one batch of questions. While graphs are explained, a batch that is not answered
       in time is asked about graph by graph: a graph that takes too long costs its own instance only. After three such
       graphs in a row the oracle hangs (a server that is gone): nobody may ask any more, and what was found before is
@@ -309,7 +309,7 @@ class CountingOracle(WrappedOracle):
         return self._accounts.calls.get(owner, 0)
 
     def forget_owners(self, k: int = 1) -> None:
-        """Start a batch of graphs with `k` owners each: they are numbered anew and have all their time; totals go on."""
+        """Start a batch of graphs with `k` owners each: they are numbered anew, with all their time; totals go on."""
         self._accounts = Accounts()
         self._failures.clear()
         self._refused.clear()

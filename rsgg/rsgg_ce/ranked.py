@@ -19,7 +19,7 @@ graphs per class, `calibration`, are explained once, to see which side to try fi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import chain, islice
@@ -59,7 +59,10 @@ NO_FLIP = "no prefix of the learned order, nor of a random one, changed the clas
 
 @dataclass(kw_only=True)
 class RankedSearch(EdgeScorer):
-    """Explains by a ranked search; how the scores are learnt is up to subclasses, which set `lengths_` in `_fit`."""
+    """Explains by a ranked search; how the scores are learnt is up to subclasses, which set `lengths_` in `_fit`.
+
+    Graphs of the classes `unlearnt_` are searched along random orders only.
+    """
 
     certify: bool = hyper(False, "certify", doc="show of every edit that it is needed")
     restarts: int = hyper(1, "restarts", at_least=0, doc="random orders that are tried if the learned one fails")
@@ -74,6 +77,7 @@ class RankedSearch(EdgeScorer):
     capabilities: ClassVar[Capabilities] = Capabilities(
         adds=True, removes=True, learns=True, targets=True, constraints=True
     )
+    unlearnt_: ClassVar[tuple[int, ...]] = ()  # set on the instance by `fit`
 
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
@@ -85,6 +89,7 @@ class RankedSearch(EdgeScorer):
                 part, own, oracle, self.search_scores(part, own), lengths, seed=seed, k=k, first_owner=first_owner,
                 certify=self.certify, restarts=self.restarts, mixtures=self.mixtures, constraints=oracle.constraints,
                 nodes=self._node_edits(part, own, oracle), every_pair_up_to=self._lists_above() or EVERY_PAIR_UP_TO,
+                unlearnt=[i for i, c in enumerate(own.tolist()) if c in self.unlearnt_],
             )  # fmt: skip
             return candidates(found, part, k, oracle, first_owner)
 
@@ -208,6 +213,7 @@ def search(
     nodes: Sequence[NodeEdits] | None = None,
     nodes_only: bool = False,
     every_pair_up_to: int = EVERY_PAIR_UP_TO,
+    unlearnt: Collection[int] = (),
 ) -> list[Found]:
     """`k` searches per graph, one after the other so that a further one edits other pairs; row i·k + j as elsewhere.
 
@@ -216,7 +222,7 @@ def search(
     of both sides. Questions of row r are charged to owner `first_owner` + r. No graph that breaks a constraint is asked
     about. `nodes` are the edits of nodes that are tried too, and `mixtures` groups of them; with `nodes_only` no pairs
     are. To lists of more than `every_pair_up_to` nodes some of the missing pairs are added, drawn for each order
-    (`rsgg.rsgg_ce.listed`).
+    (`rsgg.rsgg_ce.listed`). Of the graphs `unlearnt` the scores mean nothing: they have random orders only.
     """
     pairs: MatrixPairs | ListedPairs
     if isinstance(graphs, SparseBatch):
@@ -232,7 +238,7 @@ def search(
         rows = [i * k + j for i in range(len(graphs))]
         searches = []
         for i, row in enumerate(rows):
-            own = None if learned is None else learned[i]
+            own = None if learned is None or i in unlearnt else learned[i]
             draw = partial(pairs.random_orders, i, used[i], (seed, "two-sided"), j)
             random, further = draw(restarts), draw(mixtures)
             if rules:

@@ -10,9 +10,11 @@ Encoder and decoder are RSGG-CE's; the score is the residual Â of a missing pai
 this is expert iteration: the training graphs come in as many parts, and each part is searched with what the parts
 before it taught, which takes fewer questions and finds shorter edits. With `searches` > 1 the graphs of the
 first part are searched as often, and the results with the fewest edits teach, as soft targets where they differ. A
-graph for which nothing is found teaches nothing and is counted in `summary_`. With `node_edits` the training graphs are
-then searched once more, with edits of nodes only, to see which of those are needed (`rsgg.rsgg_ce.node_edits`); what
-the generators learn stays the same.
+graph for which nothing is found teaches nothing and is counted in `summary_`. Graphs of a class that no training graph
+has are explained along random orders, as by the search that teaches; `summary()` says of which classes.
+
+With `node_edits` the training graphs are then searched once more, with edits of nodes only, to see which of those are
+needed (`rsgg.rsgg_ce.node_edits`); what the generators learn stays the same.
 """
 
 from __future__ import annotations
@@ -68,12 +70,22 @@ class TaughtRSGGCE(RankedSearch):
     def _lists_above(self) -> int | None:
         return None if self.node_edits or self.plausibility else self.every_pair_up_to  # which need matrices
 
+    def _needs_every_class(self) -> bool:
+        return False
+
     def _fit(self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, seed: int) -> None:
+        there = set(classes.tolist())
+        self.__dict__["unlearnt_"] = tuple(c for c in range(oracle.n_classes) if c not in there)
         if self.node_edits:
             self._start_nodes(graphs, oracle.n_classes)
         features = self._learn_scales(graphs)
         self.generators_ = [
-            build_generator(graphs.select(classes == c), features.shape[2], self, seed_for(seed, c)).to(self.device)
+            build_generator(
+                graphs if c in self.unlearnt_ else graphs.select(classes == c),
+                features.shape[2],
+                self,
+                seed_for(seed, c),
+            ).to(self.device)
             for c in range(oracle.n_classes)
         ]
         self.history_: list[dict[str, float]] = []
@@ -92,6 +104,13 @@ class TaughtRSGGCE(RankedSearch):
             warnings.warn(
                 f"The oracle could not read some edited versions of {self.unread_} training graphs; they were taken as "
                 "no change of class.",
+                stacklevel=4,
+            )
+        if self.unlearnt_:
+            self.summary_["classes without graphs"] = len(self.unlearnt_)
+            warnings.warn(
+                f"No training graph is of class {', '.join(map(str, self.unlearnt_))}: graphs of this class are "
+                "searched in random order, as if nothing was learnt; training graphs of every class save questions.",
                 stacklevel=4,
             )
         lines = taught_by_class(graphs, classes, first, oracle.n_classes)
@@ -123,12 +142,15 @@ class TaughtRSGGCE(RankedSearch):
 
     def _state(self) -> dict[str, Tensor]:
         state = super()._state()
+        if self.unlearnt_:
+            state["unlearnt"] = torch.tensor(self.unlearnt_)
         for c, discriminator in self.discriminators_.items():
             state |= {f"plausible.{c}.{name}": tensor for name, tensor in discriminator.state_dict().items()}
         return state
 
     def _restore(self, state: dict[str, Tensor]) -> None:
         super()._restore({name: tensor for name, tensor in state.items() if not name.startswith("plausible.")})
+        self.__dict__["unlearnt_"] = tuple(state["unlearnt"].tolist()) if "unlearnt" in state else ()
         self.discriminators_ = {}
         for c in range(len(self.generators_)):
             start = f"plausible.{c}."
@@ -190,18 +212,26 @@ class TaughtRSGGCE(RankedSearch):
 def taught_by_class(
     graphs: GraphBatch, classes: Tensor, edits: dict[int, Codes | None], n_classes: int
 ) -> list[dict[str, Any]]:
-    """A line per class: graphs, the share that a search explained, their mean number of edits."""
+    """A line per class: graphs, the share that a search explained, their mean number of edits, the order of its search.
+
+    Of a class without graphs nothing can be said but that its graphs are searched in random order.
+    """
     lines = []
     for c in range(n_classes):
         own = [codes for row, codes in edits.items() if classes[row] == c]
+        if not own:
+            unknown = dict.fromkeys(("edges", "flip_rate", "edits"), float("nan"))
+            lines.append({"class": c, "graphs": 0, **unknown, "order": "random", "collapsed": ""})
+            continue
         found = [len(codes) for codes in own if codes is not None]
         lines.append(
             {
                 "class": c,
                 "graphs": len(own),
                 "edges": float(graphs.n_edges[classes == c].double().mean()),
-                "flip_rate": len(found) / max(1, len(own)),
+                "flip_rate": len(found) / len(own),
                 "edits": sum(found) / len(found) if found else float("nan"),
+                "order": "learned",
                 "collapsed": "no" if found else "was taught by no graph",
             }
         )

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rsgg.baselines.controls import TwoSidedMinimised, _signed_order
+from rsgg.compose import BestOf, FirstOf
 from rsgg.constraints import (
     Among,
     Constraint,
@@ -27,11 +28,13 @@ from rsgg.constraints import (
 )
 from rsgg.data.tree_cycles import TreeCycles
 from rsgg.edits import NOTHING, edited
-from rsgg.errors import UsageError
+from rsgg.errors import FitError, UsageError
 from rsgg.explainer import Counterfactual
 from rsgg.graph import Graph, GraphBatch
 from rsgg.oracles import CountingOracle, TreeCyclesOracle
 from rsgg.oracles.oracle import Oracle
+from rsgg.quick import UntaughtSearch
+from rsgg.rsgg_ce.explainer import RSGGCE
 from rsgg.rsgg_ce.plausible import effects, trained_discriminator
 from rsgg.rsgg_ce.ranked import RankedRSGGCE, lengths_by_class, orders, random_orders, search
 from rsgg.rsgg_ce.search import ADD, NODES, REMOVE, UNKNOWN, Found, Lengths, interleaved
@@ -413,3 +416,64 @@ def test_graphs_that_the_oracle_cannot_read_do_not_end_a_fit() -> None:
     with pytest.warns(UserWarning, match=r"could not read some edited versions of \d+ training graphs"):
         explainer = TaughtRSGGCE.tiny().fit(graphs, CannotReadSixEdges())
     assert explainer.summary_["taught"] == 8 and all(r.found for r in explainer.explain(graphs, CannotReadSixEdges()))
+
+
+# -- Classes that no training graph has --------------------------------------------------------------------------------
+
+
+class ThreeByEdges(Oracle):
+    """Class 0, 1 or 2: fewer than ten edges, ten, or more. Trees of ten nodes are 0, and 1 with a cycle."""
+
+    name = "three-by-edges"
+    n_classes = 3
+
+    def predict(self, graphs: GraphBatch) -> torch.Tensor:
+        return (graphs.n_edges - 9).clamp(0, 2)
+
+
+def with_more_edges(graphs: GraphBatch) -> GraphBatch:
+    """The graphs with the first four missing pairs added: of class 2."""
+    adjacency = graphs.adjacency.clone()
+    for matrix in adjacency:
+        u, v = (torch.triu(matrix == 0, 1)).nonzero()[:4].T
+        matrix[u, v] = matrix[v, u] = 1
+    return GraphBatch(adjacency, graphs.sizes)
+
+
+def test_a_class_without_training_graphs_is_searched_in_random_order_and_said(tmp_path: Any) -> None:
+    oracle, unknown = ThreeByEdges(), with_more_edges(TEST)
+    with pytest.warns(UserWarning, match="No training graph is of class 2: graphs of this class"):
+        explainer = TaughtRSGGCE(steps=20, certify=True).fit(TRAIN, oracle, seed=1)
+    table = explainer.summary()
+    assert table["graphs"].tolist()[2] == 0 and table["order"].tolist() == ["learned", "learned", "random"]
+    assert explainer.summary_["classes without graphs"] == 1 and set(table["collapsed"]) == {"no", ""}
+    results = explainer.explain(unknown, oracle, seed=3)
+    untaught = UntaughtSearch(single_edits=0, restarts=1).explain(unknown, oracle, seed=3)
+    assert all(one.found and one.before == 2 for one in results)
+    assert [(one.edits, one.calls) for one in results] == [(one.edits, one.calls) for one in untaught]
+    loaded = TaughtRSGGCE.load(explainer.save(tmp_path / "of three"))
+    assert [one.edits for one in loaded.explain(unknown, oracle, seed=3)] == [one.edits for one in results]
+
+
+def test_a_class_without_training_graphs_can_be_the_target_and_the_start() -> None:
+    oracle = ThreeByEdges()
+    with pytest.warns(UserWarning, match="class 2"):
+        explainer = TaughtRSGGCE(steps=20, certify=True).fit(TRAIN, oracle, seed=1)
+    mixed = GraphBatch(torch.cat((TEST.adjacency, with_more_edges(TEST).adjacency)), TEST.sizes.repeat(2))
+    for target in range(3):
+        for one in explainer.explain(mixed, oracle, target=target, seed=2):
+            assert one.found == (one.before != target) and one.after in (None, target)
+    learnt = explainer.explain(TEST, oracle, seed=3)
+    assert np.mean([one.calls for one in learnt]) < 4, "what was learnt of the other classes is used"
+
+
+def test_the_discriminator_and_composed_explainers_do_without_a_class_too() -> None:
+    oracle, unknown = ThreeByEdges(), with_more_edges(TEST)
+    for explainer in (TaughtRSGGCE(steps=5, plausibility=0.1), BestOf(base=TaughtRSGGCE(steps=5), k=2)):
+        with pytest.warns(UserWarning, match="class 2"):
+            explainer.fit(TRAIN, oracle, seed=1)
+        assert all(one.found for one in explainer.explain(unknown, oracle))
+    with pytest.raises(FitError, match="No training graph is of class 2"):
+        FirstOf(first=TaughtRSGGCE.tiny(), second=RSGGCE.tiny()).fit(TRAIN, oracle)
+    with pytest.raises(FitError, match="No training graph is of class 2"):
+        RankedRSGGCE.tiny().fit(TRAIN, oracle)
