@@ -61,9 +61,7 @@ class RunOptions:
     cell_seconds: float | None = option(
         None, "Time limit of a cell, which then counts as failed.", min=0.1, show_default="none"
     )
-    graph_seconds: float | None = option(
-        None, "Time limit for each explained graph.", min=0.001, show_default="none"
-    )
+    graph_seconds: float | None = option(None, "Time limit for each explained graph.", min=0.001, show_default="none")
 
     unused: ClassVar[tuple[str, ...]] = ()  # options that make no sense for an experiment: its command has them not
 
