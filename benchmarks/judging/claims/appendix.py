@@ -216,23 +216,28 @@ CHECKS["flat-runtime"] = partial(_grows_by, 0.0, "n_instances")
 CHECKS["linear-runtime"] = partial(_grows_by, 1.0, "n_nodes")
 
 
-def _passed(checks: tuple[str, ...], results: Evidence, variant: str) -> Outcome:
-    """Holds if at least `MOST_FITS` of the fits on Tree-Cycles, both classes counted, pass each of these checks."""
+def _fits(results: Evidence, dataset: str, variant: str, check: str) -> tuple[int, int]:
+    """How many stored fits of RSGG-CE, both classes counted, pass a check on a data set, of how many."""
     table = results.stored("convergence_checks.csv", "./reproduce.sh convergence")
-    own = (table["dataset"] == "tree-cycles") & (table["method"] == "rsgg-ce") & (table["variant"] == variant)
-    outcomes, label = [], methods.label("rsgg-ce", variant)
-    for check in checks:
-        rows = table[own & (table["check"] == check)]
-        judged = rows[rows["passed"].isin(("yes", "no"))]
-        if rows.empty:
-            raise NotMeasured(
-                f"convergence_checks.csv has no {check} of {label}; ./reproduce.sh convergence computes it"
-            )
-        if judged.empty:
-            raise NotJudged(f"{check} is {rows['passed'].iloc[0]} for {label}")
-        passed = int((judged["passed"] == "yes").sum())
-        outcomes.append(count(passed >= MOST_FITS * len(judged), f"{check} {passed} of {len(judged)} fits"))
-    return all_of(outcomes, "Tree-Cycles in convergence_checks.csv")
+    own = (table["dataset"] == dataset) & (table["method"] == "rsgg-ce") & (table["variant"] == variant)
+    rows, label = table[own & (table["check"] == check)], methods.label("rsgg-ce", variant)
+    judged = rows[rows["passed"].isin(("yes", "no"))]
+    if rows.empty:
+        whose = f"{label} on {DATASETS[dataset]}"
+        raise NotMeasured(f"convergence_checks.csv has no {check} of {whose}; ./reproduce.sh convergence computes it")
+    if judged.empty:
+        raise NotJudged(f"{check} is {rows['passed'].iloc[0]} for {label}")
+    return int((judged["passed"] == "yes").sum()), len(judged)
+
+
+def _passed(checks: tuple[str, ...], results: Evidence, variant: str) -> Outcome:
+    """Holds if on each data set at least `MOST_FITS` of the stored fits pass each of these checks."""
+    outcomes = []
+    for dataset, title in DATASETS.items():
+        for check in checks:
+            passed, fits = _fits(results, dataset, variant, check)
+            outcomes.append(count(passed >= MOST_FITS * fits, f"{title}: {check} {passed} of {fits} fits"))
+    return all_of(outcomes, "convergence_checks.csv")
 
 
 CHECKS["losses-decrease"] = partial(_passed, ("discriminator_decreases", "generator_decreases"))

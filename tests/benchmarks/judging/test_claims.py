@@ -591,18 +591,36 @@ def test_runtime_grows_by_its_exponent(tmp_path: Path, statement: str, vary: str
     assert verdicts(unclear, f"runtime at inference is {statement}") == (UNDECIDED, UNDECIDED)
 
 
-def test_convergence_is_a_matter_of_most_fits(tmp_path: Path) -> None:
-    def fits(variant: str, check: str, passed: list[str]) -> list[dict[str, object]]:
-        row = {"dataset": "tree-cycles", "method": "rsgg-ce", "variant": variant, "check": check}
-        return [{**row, "passed": one} for one in passed]
+def fits(variant: str, check: str, passed: int, dataset: str = "", stored: bool = True) -> list[dict[str, object]]:
+    """Twenty fits of RSGG-CE on a data set, or on both, so many of which pass a check."""
+    row = {"method": "rsgg-ce", "variant": variant, "check": check}
+    said = ["yes"] * passed + ["no"] * (20 - passed) if stored else ["not stored"] * 20
+    return [{**row, "dataset": d, "passed": one} for d in ([dataset] if dataset else BOTH) for one in said]
 
-    rows = fits("faithful", "papers_rule", ["yes"] * 19 + ["no"]) + fits("released", "papers_rule", ["no"] * 20)
+
+BOTH = ("tree-cycles", "asd")
+
+
+def test_convergence_is_a_matter_of_most_fits(tmp_path: Path) -> None:
+    rows = fits("faithful", "papers_rule", 19) + fits("released", "papers_rule", 0)
     for check in ("flips", "diversity", "edits"):
-        rows += fits("faithful", check, ["yes"] * 20) + fits("released", check, ["not stored"] * 20)
+        rows += fits("faithful", check, 20) + fits("released", check, 20, stored=False)
     found = with_file(tmp_path, "convergence_checks.csv", rows)
     assert verdicts(found, "by the paper's sign") == (FAILS, HOLDS)
     assert verdicts(found, "in what is sampled") == (DOES_NOT_APPLY, HOLDS)
     assert verdicts(found, "decrease monotonically") == (NOT_MEASURED, NOT_MEASURED)
+
+
+@pytest.mark.parametrize("where", BOTH)
+def test_what_is_said_of_training_is_asked_on_both_data_sets(tmp_path: Path, where: str) -> None:
+    """The paper's words name no data set: fits that collapse on one of them speak against the claim."""
+    rows = [line for check in ("flips", "diversity") for line in fits("faithful", check, 20)]
+    rows += [line for d in BOTH for line in fits("faithful", "edits", 4 if d == where else 20, d)]
+    line = about(with_file(tmp_path, "convergence_checks.csv", rows), "in what is sampled")
+    assert line["faithful"] == FAILS
+    assert f"{'ASD' if where == 'asd' else 'Tree-Cycles'}: edits 4 of 20 fits" in line["evidence"]
+    one = with_file(tmp_path, "convergence_checks.csv", [line for line in rows if line["dataset"] == where])
+    assert verdicts(one, "in what is sampled")[1] == NOT_MEASURED, "not on one of them alone"
 
 
 # -- files ---------------------------------------------------------------------------------------------------------
