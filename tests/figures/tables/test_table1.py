@@ -18,6 +18,7 @@ from benchmarks.results.reader import Results
 from figures import tables
 from figures.tables.numbers import number
 from figures.tables.table1 import BEYOND, RowView, layout
+from figures.tables.training import how_it_ended
 from tests.figures.tables.reading import HtmlReader, assert_balanced
 
 COLUMNS = ["dataset", "method", "variant", "metric", "paper", "mean", "ci_low", "ci_high", "verdict", "reason"]
@@ -182,19 +183,43 @@ def test_an_empty_table_shows_what_the_paper_prints(tmp_path: Path) -> None:
 # -- Marks of rows and what is said below ------------------------------------------------------------------
 
 
+OTHER_GRAPH, NO_FLIP = "proposes another graph", "proposes nothing that flips"
+
+
+def training(folder: Path, fits: list[tuple[int, float, str]]) -> Results:
+    """Fits of RSGG-CE by score function on ASD: class, mean edits, how it ended."""
+    row = {"dataset": "asd", "method": "rsgg-ce", "variant": "faithful"}
+    lines = [{**row, "class": c, "edits": edits, "collapsed": how} for c, edits, how in fits]
+    pd.DataFrame(lines).to_csv(folder / "training.csv", index=False)
+    return Results((folder,))
+
+
+def test_how_fits_collapse_is_said_by_class_and_the_reason_covers_only_what_it_explains(tmp_path: Path) -> None:
+    """Deleting everything flips class 0: neither class 1 nor a generator that flips nothing is explained by it."""
+    key = ("asd", "rsgg-ce", "faithful")
+    fits = [(0, 620, OTHER_GRAPH), (0, 624, OTHER_GRAPH), (0, 9, "no"), (0, 1027, NO_FLIP), (1, 371, OTHER_GRAPH)]
+    said = how_it_ended(training(tmp_path, [*fits, (1, 5866, OTHER_GRAPH), (1, 622, NO_FLIP)]), key)
+    assert said.startswith(
+        "6 of 7 fits collapse (class 0, 3 of 4: proposes another graph 2 (620 to 624 edits), proposes nothing that "
+        "flips 1 (1,027 edits); class 1, 3 of 3: proposes another graph 2 (371 to 5,866 edits), "
+    )
+    assert "A reason for the 2 of class 0 where it proposes another graph: the empty graph is of class 1" in said
+    assert said.endswith("It does not explain the others (1 of class 0 and 3 of class 1).")
+    alone = how_it_ended(training(tmp_path, [(1, 371, OTHER_GRAPH), (0, 9, "no")]), key)
+    assert alone == "1 of 2 fits collapse (class 1, 1 of 1: proposes another graph 1 (371 edits)).", "no reason is known"
+
+
 def test_rows_are_marked_as_white_box_collapsed_measured_once_or_with_folds_missing(tmp_path: Path) -> None:
     rows = {("cf2", "faithful"): (1, 10), ("rsgg-ce", "faithful"): (5, 10), ("meg", "faithful"): (5, 9)}
     folder_with(tmp_path, [("asd", *row, "correctness", 1.0) for row in rows])
     table = pd.read_csv(tmp_path / "table1.csv").assign(n=101)
     table["replicates"], table["folds"] = zip(*rows.values(), strict=True)
     table.to_csv(tmp_path / "table1.csv", index=False)
-    ended = ["no", "proposes another graph", "proposes another graph"]
-    fits = [{"dataset": "asd", "method": "rsgg-ce", "variant": "faithful", "collapsed": how} for how in ended]
-    pd.DataFrame(fits).to_csv(tmp_path / "training.csv", index=False)
+    training(tmp_path, [(0, 100, "no"), (0, 620, OTHER_GRAPH), (0, 630, OTHER_GRAPH)])
     names = [row.name for row in layout(Results((tmp_path,)))["asd"] if row.variant != "paper"]
     assert names == ["MEG ᵖ (9 of 10 folds)", "CF² ∇¹", "RSGG-CE, by score function †"]
     for text in (tables.markdown("table1", Results((tmp_path,))), tables.html("table1", Results((tmp_path,)))):
-        assert "2 of 3 fits collapse (proposes another graph: 2). The empty graph is of class 1" in text
+        assert "2 of 3 fits collapse (class 0, 2 of 3: proposes another graph 2 (620 to 630 edits)). A reason for" in text
         assert "exact gradient (white box). ᵖ is told probabilities" in text
         assert "without ∇ or ᵖ, classes only" in text and "¹ fewer than 3 replicates" in text
     assert r"CF$^2$ $\nabla$$^1$" in tables.latex("table1", Results((tmp_path,)))
@@ -211,8 +236,8 @@ def test_a_row_made_minimal_is_marked_like_its_base(tmp_path: Path) -> None:
     folder_with(
         tmp_path, [("asd", name, "faithful", "correctness", 1.0) for name in ("g-countergan", "g-countergan-min")]
     )
-    fit = {"dataset": "asd", "method": "g-countergan", "variant": "faithful", "collapsed": "proposes another graph"}
-    pd.DataFrame([fit]).to_csv(tmp_path / "training.csv", index=False)
+    fit = {"dataset": "asd", "method": "g-countergan", "variant": "faithful", "class": 0, "edits": 9}
+    pd.DataFrame([{**fit, "collapsed": OTHER_GRAPH}]).to_csv(tmp_path / "training.csv", index=False)
     rows = layout(Results((tmp_path,)))["asd"]
     assert [row_of(rows, f"g-countergan{end}", "faithful").marks for end in ("", "-min")] == ["∇†", "∇†"]
 
