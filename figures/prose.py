@@ -328,7 +328,7 @@ def training(results: Results) -> str:
                 )
                 said.append(
                     f"On {tasks.label(task)}, training asks the oracle {per_fold} questions per fold "
-                    f"({row.fit_calls:,.0f} per test graph). By the rule of `benchmarks/judging/collapse.py` {ended}"
+                    f"({row.fit_calls:,.0f} per test graph). By the rule of `rsgg/collapse.py` {ended}"
                 )
     return "\n".join(said)
 

@@ -103,6 +103,11 @@ def test_what_learning_and_searching_cost_is_computed() -> None:
     assert "OBS 23% more at Correctness 1.000 on ASD" in prose.search(RESULTS)
 
 
+def test_the_rule_of_collapse_is_cited_where_it_stands() -> None:
+    (cited,) = set(re.findall(r"By the rule of `(.+?)`", prose.training(RESULTS)))
+    assert "MIN_FLIP_RATE, MIN_DIVERSITY = " in (ROOT / cited).read_text(encoding="utf-8")
+
+
 def test_settings_of_a_row_are_those_of_the_registry() -> None:
     text = prose.rows_of("cf2", RESULTS)
     assert "| **CF² ∇** | `cf2:faithful` | `rsgg.baselines.cf2:CF2` | on Tree-Cycles · " in text
