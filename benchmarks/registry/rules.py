@@ -6,21 +6,26 @@ rules on kinds, on what can fail, on runtimes and on marks were not written blin
 cells of each kind agree, were known by then. No printed number counts as reproduced that did not before; withdrawing
 the verdicts on runtimes takes away some agreements in order and some differences.
 
-A printed number is compared with the 95 % prediction interval of the released row, which says where a further ten-fold
-mean would fall (`rsgg.statistics.prediction_interval`):
+A printed number is compared with the 95 % prediction interval of the released row on the data that the printed row was
+measured on, which says where a further ten-fold mean would fall (`rsgg.statistics.prediction_interval`). These are the
+values of `verdict` in verdicts.csv and table1.csv:
 
 - `reproduced`: the interval holds the printed value, give or take half a unit of its last digit.
+- `agrees`: the same of a row that is not as released, hence not where the printed number comes from.
 - `order holds`: it does not, but with our value in its place the method keeps its rank among the printed methods.
 - `differs`: neither.
 - `not comparable`: a runtime, which is never judged.
+- nothing: there is nothing to compare with, too little was measured, the row was measured on other data than the
+  printed one, or it is not as released and its agreement could not have failed; `reason` says which.
 
 What "reproduced" is worth depends on two things. `kind` says where the cell comes from (`KINDS`; each printed cell is
 classified in results/paper/kinds.csv). `can_fail` says whether agreement could have failed. What is not reproduced did
 fail: "yes". Of what is reproduced, it is "no" if the interval also holds the value that the paper prints for any rival,
 i.e. another method on the same data set and metric, with the same rounding, and "no" for the Correctness of a method
 that moves every graph one way, if the interval holds the share of a class, since any such method would have agreed:
-such an agreement says little. It is "no" for what is not judged, else "yes". An *informative* cell is independent and
-can fail. As failures always count and agreements only where they could have failed, this count leans against the paper.
+such an agreement says little. So it is for a Fidelity that follows from this Correctness. It is "no" for what is not
+judged, else "yes". An *informative* cell is independent and can fail. As failures always count and agreements only
+where they could have failed, this count leans against the paper.
 """
 
 from __future__ import annotations
@@ -43,14 +48,16 @@ MIN_REPLICATES = 3  # of ten folds each; with fewer, t quantiles are so large th
 
 # -- Verdicts --------------------------------------------------------------------------------------------
 
-REPRODUCED, ORDER_HOLDS, DIFFERS = "reproduced", "order holds", "differs"
+REPRODUCED, AGREES, ORDER_HOLDS, DIFFERS = "reproduced", "agrees", "order holds", "differs"
 NOT_COMPARABLE = "not comparable"
 
 COMPARED_VARIANTS = frozenset({"released", "literal", "faithful"})
 """Rows that are held against the printed one: what the released code computes, the paper to the letter (the text that
 the printed row is said to come from: whether it gives that row is the most direct question of all), and the methods as
 their papers define them. The verdict on a printed number is that of the released row alone; another row has one only
-where its cell can fail, so that no wide interval passes for an agreement."""
+where its cell can fail, so that no wide interval passes for an agreement, and it "agrees" and does not "reproduce".
+Such rows used to be called reproduced too, as was MEG on 28 nodes, whose printed row comes from 32. When that was
+changed the tables were known; no verdict on a printed number (verdicts.csv) changes by it."""
 MACHINE_DEPENDENT = frozenset({"runtime"})
 WHY_NOT_COMPARABLE = "another machine, another implementation and other work timed"
 
