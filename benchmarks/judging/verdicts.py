@@ -11,16 +11,18 @@ import math
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-from benchmarks.registry import methods
+from benchmarks.registry import methods, tasks
 from benchmarks.registry.metrics import METRICS
 from benchmarks.registry.rules import (
+    AGREES,
     CAN_FAIL,
     CANNOT_FAIL,
     COMPARED_VARIANTS,
+    DERIVED,
     DIFFERS,
     MACHINE_DEPENDENT,
     MIN_FOLDS,
@@ -87,7 +89,7 @@ class Measured(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """Reproduced, order holds, differs or not comparable, or empty where there is nothing to compare; and why."""
+    """One of the verdicts that `benchmarks.registry.rules` lists, or empty where nothing is compared; and why."""
 
     verdict: str
     reason: str
@@ -157,7 +159,8 @@ def worth(
     """Could agreement with this printed cell have failed?
 
     `dataset` is the one of the printed table, `predicted` our prediction interval. `prior` is given for the Correctness
-    of a method that moves every graph one way: the share of the class that it leaves.
+    of a method that moves every graph one way, and for a Fidelity that follows from it: the share of the class that it
+    leaves.
     """
     if metric in MACHINE_DEPENDENT:
         return Worth(CANNOT_FAIL, f"not judged: {WHY_NOT_COMPARABLE}")
@@ -185,24 +188,31 @@ def judged(summary: pd.DataFrame) -> pd.DataFrame:
     """`COLUMNS`, the lines of table1.csv: the summary with what the paper prints, the verdict and its reason."""
     lines = []
     for line in summary.to_dict("records"):
-        paper = (
-            printed(line["dataset"], line["method"], line["metric"]) if line["variant"] in COMPARED_VARIANTS else None
-        )
-        verdict = Verdict("", "")
-        if paper is not None:
-            measured = Measured(line["judged"], Bounds(line["pi_low"], line["pi_high"]), line["basis"])
-            verdict = judge(line["dataset"], line["method"], line["metric"], measured)
+        compared = line["variant"] in COMPARED_VARIANTS
+        paper = printed(line["dataset"], line["method"], line["metric"]) if compared else None
+        verdict = Verdict("", "") if paper is None else _of_row(line)
         lines.append({**line, **verdict._asdict(), "paper": "" if paper is None else paper.text})
     return _withdrawn(pd.DataFrame(lines, columns=list(COLUMNS)))
+
+
+def _of_row(line: Mapping[str, Any]) -> Verdict:
+    """The verdict on a cell of a row: one as released, on the data of the printed row, reproduces it; others agree."""
+    where = measured_on(line["dataset"], line["method"])
+    if where != line["dataset"]:
+        return Verdict("", f"not judged: the printed row comes from other data ({tasks.label(where)})")
+    measured = Measured(line["judged"], Bounds(line["pi_low"], line["pi_high"]), line["basis"])
+    verdict, reason = judge(line["dataset"], line["method"], line["metric"], measured)
+    agrees = verdict == REPRODUCED and line["variant"] != "released"
+    return Verdict(AGREES if agrees else verdict, reason)
 
 
 def _withdrawn(table: pd.DataFrame) -> pd.DataFrame:
     """The same without the agreements of rows that are not as released and could not have failed."""
     for (dataset, method, _), rows in table[table["variant"] != "released"].groupby(ROW, sort=False):
-        prior = _class_prior(rows.set_index("metric").to_dict("index"))
-        for i, line in rows[rows["verdict"] == REPRODUCED].iterrows():
+        by_metric = rows.set_index("metric").to_dict("index")
+        for i, line in rows[rows["verdict"] == AGREES].iterrows():
             predicted, metric = Bounds(line["pi_low"], line["pi_high"]), line["metric"]
-            found = worth(dataset, method, metric, predicted, prior if metric == "correctness" else None)
+            found = worth(dataset, method, metric, predicted, _prior(dataset, method, metric, by_metric))
             if found.can_fail == CANNOT_FAIL:
                 table.loc[i, ["verdict", "reason"]] = "", f"not judged: {found.why}"
     return table
@@ -225,12 +235,18 @@ def per_printed_cell(table: pd.DataFrame) -> pd.DataFrame:
         if (where, method, metric) in released.index:
             ours = released.loc[(where, method, metric)]
             line |= {name: ours[name] for name in ("pi_low", "pi_high", "verdict", "reason")} | {"mean": ours["judged"]}
-            prior = _class_prior(released.loc[(where, method)].to_dict("index")) if metric == "correctness" else None
+            prior = _prior(dataset, method, metric, released.loc[(where, method)].to_dict("index"))
             predicted = Bounds(ours["pi_low"], ours["pi_high"])
             line |= worth(dataset, method, metric, predicted, prior, verdict=ours["verdict"])._asdict()
         line |= {"kind": kind(dataset, method, metric), "explanation": explanation(where, method, metric)}
         lines.append(line)
     return pd.DataFrame(lines, columns=list(VERDICT_COLUMNS))
+
+
+def _prior(dataset: str, method: str, metric: str, row: Mapping[str, Mapping[str, float]]) -> float | None:
+    """The class prior that a cell may be, for Correctness and for a Fidelity that follows from it; else None."""
+    follows = metric == "fidelity" and kind(dataset, method, metric) == DERIVED
+    return _class_prior(row) if metric == "correctness" or follows else None
 
 
 def _class_prior(row: Mapping[str, Mapping[str, float]]) -> float | None:

@@ -30,7 +30,7 @@ from figures.gallery import MODULES
 from figures.report import explorer
 from figures.report.opening import opening
 from figures.tables.numbers import cells, in_short
-from figures.tables.sheet import SYMBOLS, Group, Sheet, html_table, row_marks, text
+from figures.tables.sheet import MEANING, SYMBOLS, Group, Sheet, html_table, row_marks, text
 from figures.tables.table1 import (
     ACCOUNTING,
     CALLS_RULE,
@@ -77,8 +77,8 @@ def build(results: Results) -> str:
         loader=FileSystemLoader(PARTS), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.globals |= {
-        "kind": lambda verdict: KINDS.get(verdict, "open"), "symbols": SYMBOLS, "in_short": in_short,
-        "html_table": lambda sheet: Markup(html_table(sheet)), "variant_label": _variant_label,
+        "kind": lambda verdict: KINDS.get(verdict, "open"), "symbols": SYMBOLS, "meaning": MEANING,
+        "in_short": in_short, "html_table": lambda sheet: Markup(html_table(sheet)), "variant_label": _variant_label,
     }  # fmt: skip
     every = table_views(results)
     stored = {name: explorer.read(results, name) for name in explorer.datasets(results)}

@@ -29,6 +29,7 @@ from rich.table import Table
 from rich.text import Text
 
 from benchmarks.registry.rules import (
+    AGREES,
     DIFFERS,
     NOT_COMPARABLE,
     ORDER_HOLDS,
@@ -37,9 +38,15 @@ from benchmarks.registry.rules import (
 )
 
 TERMINAL, MARKDOWN, LATEX, HTML, CSV = FORMATS = ("terminal", "md", "tex", "html", "csv")
-SYMBOLS = {REPRODUCED: "✓", ORDER_HOLDS: "≈", DIFFERS: "≠", NOT_COMPARABLE: "○"}  # of the verdicts on printed numbers
-COLOURS = {REPRODUCED: "green", ORDER_HOLDS: "yellow", DIFFERS: "red", NOT_COMPARABLE: "bright_black"}
-MEANING = {NOT_COMPARABLE: f"{NOT_COMPARABLE} (runtimes)"}  # where the word does not say it
+SYMBOLS = {  # of the verdicts on printed numbers
+    REPRODUCED: "✓", AGREES: "=", ORDER_HOLDS: "≈", DIFFERS: "≠", NOT_COMPARABLE: "○"
+}  # fmt: skip
+COLOURS = {
+    REPRODUCED: "green", AGREES: "bright_black", ORDER_HOLDS: "yellow", DIFFERS: "red", NOT_COMPARABLE: "bright_black"
+}  # fmt: skip
+MEANING = {  # where the word does not say it
+    AGREES: f"{AGREES} with print, but is not its source", NOT_COMPARABLE: f"{NOT_COMPARABLE} (runtimes)"
+}  # fmt: skip
 ABSENT = "–"
 
 
@@ -141,11 +148,11 @@ def text(name: str, title: str, caption: str = "", notes: Sequence[str] = ()) ->
 
 
 def _legend(sheets: Sequence[Sheet], symbol: dict[str, str], written: Callable[[str], str] = str) -> str:
-    """What the symbols of verdicts (`symbol`: how they are written) and the marks of rows mean, if there are any."""
+    """What the symbols of verdicts (`symbol`: how they are written) and the marks of rows mean, of those there are."""
     used = {cell.verdict for sheet in sheets for row in sheet.rows for cell in row}
-    said = ", ".join(f"{sign} {MEANING.get(verdict, verdict)}" for verdict, sign in symbol.items())
+    said = ", ".join(f"{sign} {MEANING.get(verdict, verdict)}" for verdict, sign in symbol.items() if verdict in used)
     marks = row_marks(cell.text for sheet in sheets for row in sheet.rows for cell in row[: sheet.names])
-    return " ".join(filter(None, (f"{said}." if used & {*SYMBOLS} else "", written(marks))))
+    return " ".join(filter(None, (f"{said}." if said else "", written(marks))))
 
 
 def row_marks(names: Iterable[str]) -> str:

@@ -277,8 +277,36 @@ def test_a_row_that_is_not_as_released_is_judged_only_where_it_can_fail():
         for variant, low in (("released", 0.3), ("literal", 0.3), ("faithful", 0.59))
     ]
     found = judged(pd.DataFrame(lines)).set_index("variant")
-    assert found["verdict"].to_dict() == {"released": "reproduced", "literal": "", "faithful": "reproduced"}
+    assert found["verdict"].to_dict() == {"released": "reproduced", "literal": "", "faithful": "agrees"}
     assert found.loc["literal", "reason"].startswith("not judged: our interval also holds what is printed for 3 of 3")
+
+
+def test_a_row_is_not_judged_by_a_number_that_comes_from_other_data():
+    """MEG's printed row on Tree-Cycles comes from graphs of 32 nodes: on 28 nodes nothing can be reproduced."""
+    row = {"method": "meg", "metric": "ged", "mean": 159.7, "judged": 159.7, "pi_low": 150.0, "pi_high": 170.0}
+    lines = [
+        {**row, "dataset": dataset, "variant": variant, "basis": ""}
+        for dataset in ("tree-cycles", "tree-cycles-32")
+        for variant in ("released", "faithful")
+    ]
+    found = judged(pd.DataFrame(lines)).set_index(["dataset", "variant"])
+    assert list(found["verdict"]) == ["", "", "reproduced", "agrees"] and set(found["paper"]) == {"159.700"}
+    said = found.loc[("tree-cycles", "released"), "reason"]
+    assert said == "not judged: the printed row comes from other data (Tree-Cycles, 32 nodes)"
+
+
+def test_a_fidelity_that_follows_from_a_class_prior_is_withdrawn_with_it():
+    """CF² moves one class only, .496 of the graphs. On ASD the oracle errs, and Fidelity does not follow."""
+    row = {"dataset": "tree-cycles", "method": "cf2", "variant": "faithful", "basis": ""}
+    own = {"mean": 0.496, "judged": 0.496, "pi_low": 0.4955, "pi_high": 0.4965, "n": 1000}
+    lines = [{**row, **own, "metric": metric} for metric in ("correctness", "fidelity")]
+    lines += [{**row, "metric": f"correctness_class_{c}", "mean": c, "n": n} for c, n in ((0, 504), (1, 496))]
+    found = judged(pd.DataFrame(lines)).set_index("metric")
+    for metric in ("correctness", "fidelity"):
+        assert found.loc[metric, "verdict"] == "" and "the share of a class, 0.496" in found.loc[metric, "reason"]
+    classes = {f"correctness_class_{c}": {"mean": c, "n": n} for c, n in ((0, 504), (1, 496))}
+    assert verdicts._prior("asd", "cf2", "correctness", classes) == 0.496
+    assert verdicts._prior("asd", "cf2", "fidelity", classes) is None
 
 
 def test_inferences_are_called_so():

@@ -62,10 +62,10 @@ def test_every_writer_writes_every_cell(one: Sheet) -> None:
     assert len({len(row) for row in in_markdown}) == 1
     for row, wanted in zip(in_markdown, texts, strict=True):
         assert row[0] == " ".join(wanted[0].split()) or row[0] == wanted[0].strip()
-        assert [re.sub(r"</?u>|[*✓≈≠○ ]", "", cell) for cell in row[1:]] == wanted[1:]
+        assert [re.sub(r"</?u>|[*✓=≈≠○ ]", "", cell) for cell in row[1:]] == wanted[1:]
 
     read = [row for row in HtmlReader(sheet.html([one])).rows[1:] if len(row) > 1]
-    assert [[text.rstrip(" ✓≈≠○") for _, _, text in row] for row in read] == [
+    assert [[text.rstrip(" ✓=≈≠○") for _, _, text in row] for row in read] == [
         [t.rstrip() for t in row] for row in texts
     ]
 
@@ -92,15 +92,16 @@ def test_words_are_wrapped_and_not_split_off() -> None:
 
 def test_marks_verdicts_and_intervals_are_told_apart() -> None:
     cell = Cell("0.5", "best", "differs", "it is far away", "[0.4, 0.6]")
-    one = Sheet("one", "One", ["Row", "Value"], [Group("", [[Cell("a"), cell]])])
+    one = Sheet("one", "One", ["Row", "Value"], [Group("", [[Cell("a"), cell], [Cell("b"), Cell("1", "", "agrees")]])])
     assert "| a | **0.5** [0.4, 0.6] ≠ |" in sheet.markdown([one])
     assert r"a & \textbf{0.5}$^\mathrm{d}$ \\" in sheet.latex([one])
     title = HtmlReader(sheet.html([one])).rows[1][1][1]
     assert title == "95 % interval 0.4 to 0.6. Differs: it is far away."
     for text in (sheet.markdown([one]), sheet.html([one]), printed([one], 80)):
         words = " ".join(text.split())
-        assert "✓ reproduced, ≈ order holds, ≠ differs, ○ not comparable (runtimes)" in words
-    assert r"$^\mathrm{r}$ reproduced" in sheet.latex([one])
+        assert "= agrees with print, but is not its source, ≠ differs." in words
+        assert "reproduced" not in words, "what is not there is not explained"
+    assert r"$^\mathrm{d}$ differs" in sheet.latex([one])
     plain = Sheet("one", "One", ["Row", "Value"], [Group("", [[Cell("a"), Cell("0.5")]])])
     assert "reproduced" not in sheet.markdown([plain]), "a legend only where there are verdicts"
 
