@@ -29,7 +29,7 @@ from figures.tables import measurements
 from figures.tables import training as of_training
 from figures.tables.numbers import PREDICTION, cells, number, row_label, stored
 from figures.tables.sheet import ABSENT, SYMBOLS, Cell, Group, Sheet, pipes, row_marks
-from figures.tables.statements import glance, in_short
+from figures.tables.statements import claims_in_short, glance, in_short
 from figures.tables.table1 import CALLS, CALLS_RULE, PAPER, RowView, layout
 
 README, MANUAL = ROOT / "README.md", ROOT / "docs" / "manual"
@@ -75,7 +75,8 @@ def table1(results: Results) -> str:
 def summary(results: Results) -> str:
     """The first screen: what reproduced, what that is worth, and what the method does, at most two lines each."""
     glances = [said for name in tasks.PAPER for said in glance(results, name)]
-    return "\n".join(f"- {said}" for said in (*in_short(stored(results, "verdicts")), *glances, claims(results)))
+    sentences = (*in_short(stored(results, "verdicts")), *glances, claims_in_short(results))
+    return "\n".join(f"- {said}" for said in sentences)
 
 
 def _of_dataset(means: pd.Series, dataset: str, rows: list[RowView]) -> str:
@@ -198,7 +199,7 @@ def verdicts_on(method: str, results: Results) -> str:
     return _pipes(headings, lines)
 
 
-# -- Ablations and claims --------------------------------------------------------------------------------
+# -- Ablations -------------------------------------------------------------------------------------------
 
 CURVES = (
     ("rsgg-ce", "faithful"), ("rsgg-ce", "released"), (PREDICTION, "closed form"), ("cf2", "faithful"),
@@ -229,25 +230,6 @@ def _curve(curves: pd.Series, method: str, variant: str, values: tuple[int, ...]
         ged = curves.get((method, "monte carlo" if predicted else variant, "ged", value))
         row.append(Cell("" if correctness is None or ged is None else f"{correctness:.3f} ({ged:.1f})"))
     return row
-
-
-VERDICTS = {
-    "holds": "hold", "holds as released only": "hold for the released code only",
-    "holds as written only": "hold for the methods as written only", "does not hold": "do not hold",
-    "not measured": "are not measured yet",
-}  # fmt: skip
-
-
-def claims(results: Results) -> str:
-    """How many claims of the paper's prose hold."""
-    count = stored(results, "claims")["verdict"].value_counts()
-    words = VERDICTS | {
-        verdict: f"{'is' if count[verdict] == 1 else 'are'} {verdict}"
-        for verdict in count.index
-        if verdict not in VERDICTS
-    }
-    parts = [f"{count[verdict]} {said}" for verdict, said in words.items() if verdict in count]
-    return f"Of {count.sum()} claims of the paper's prose, checked by measurement, {', '.join(parts)}."
 
 
 # -- Runtime and searches --------------------------------------------------------------------------------
@@ -441,7 +423,7 @@ def real_data(results: Results) -> str:
 Block = Callable[[Results], str]
 BLOCKS: dict[str, Block] = {
     "summary": summary, "ten rows": ten_rows, "results": table1, "training": training, "break even": break_even,
-    "search": search, "ablations": ablations, "claims": claims, "growth": growth, "searches": searches,
+    "search": search, "ablations": ablations, "claims": claims_in_short, "growth": growth, "searches": searches,
     "unseen": partial(elsewhere, "unseen"), "nodes": partial(elsewhere, "nodes"), "real data": real_data,
     "tasks": known_tasks, "data sets": data_sets,
 }  # fmt: skip

@@ -31,6 +31,7 @@ from figures.report import explorer
 from figures.report.opening import opening
 from figures.tables.numbers import cells, in_short
 from figures.tables.sheet import MEANING, SYMBOLS, Group, Sheet, html_table, row_marks, text
+from figures.tables.statements import claims_in_short
 from figures.tables.table1 import (
     ACCOUNTING,
     CALLS_RULE,
@@ -95,6 +96,7 @@ def build(results: Results) -> str:
         figures=_figures(results),
         findings=_statements(results, "findings", FINDING),
         claims=_statements(results, "claims", CLAIM),
+        claims_in_short=claims_in_short(results),
         searched=tables.sheets("hyperparameters", results, everything=True),
         tuning=tables.sheets("tuning", results, everything=True),
         settings=[settings(list(stored))],

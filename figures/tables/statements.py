@@ -231,11 +231,32 @@ def _multiplicity(table: pd.DataFrame) -> str:
     q = pd.concat((table["q_released"], table["q_faithful"])).replace("", None).dropna().astype(float)
     decided = (q <= FALSE_CLAIMS).sum()
     return (
-        f" {len(q)} partial verdicts rest on tests, the others on counting. The p of all tests are adjusted together "
+        f"{len(q)} partial verdicts rest on tests, the others on counting. The p of all tests are adjusted together "
         f"(Benjamini and Hochberg): of the {decided} that decide, at most {FALSE_CLAIMS:.0%} are expected to be wrong; "
         "the others are undecided, which is not the same as equal. The rules were stated when the verdicts of former "
         "rules were known, before these were computed, and revised twice after that (rules.py says what that changed)."
     )
+
+
+VARIANTS = {"released": "as released", "faithful": "as written, RSGG-CE by score function,"}  # columns of claims.csv
+HELD = {"holds": "hold", "fails": "fail", "undecided": "are undecided"}
+
+
+def claims_in_short(results: Results) -> str:
+    """How many claims of the paper's prose hold and fail, for each variant: one verdict of both would hide failures.
+
+    Nothing where none are stored.
+    """
+    table, parts = results.table("claims", as_text=True), []
+    if table is None:
+        return ""
+    for column, variant in VARIANTS.items():
+        counts = [f"{(table[column] == verdict).sum()} {words}" for verdict, words in HELD.items()]
+        rest = (~table[column].isin(HELD)).sum()
+        parts.append(f"{variant} {', '.join(counts)}" + (f", {rest} without a verdict" if rest else ""))
+    both = [f"{(table[[*VARIANTS]] == verdict).all(axis=1).sum()} {HELD[verdict]}" for verdict in ("holds", "fails")]
+    measured = f"Of {len(table)} claims of the paper's prose, checked by measurement,"
+    return f"{measured} {'; '.join(parts)}; {' and '.join(both)} in both."
 
 
 def claims(results: Results, *, everything: bool) -> list[Sheet]:
@@ -246,7 +267,7 @@ def claims(results: Results, *, everything: bool) -> list[Sheet]:
         "of each verdict is in benchmarks/judging/claims. As released: what the released code computes; as written: "
         "the methods as their papers define them, but RSGG-CE by score function, a training of Eq. 4's idea that the "
         "paper does not describe. "
-        f"{counted(table)}{_multiplicity(table)}"
+        f"{claims_in_short(results)} {_multiplicity(table)}".strip()
     )
     section = table["place"].str.partition(", ")
     table["place"] = section[2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import html
 import json
 import re
 import shutil
@@ -23,7 +24,7 @@ from benchmarks.results.graphs import read as lines_of
 from benchmarks.results.reader import Results
 from figures import layout, report
 from figures.report import explorer, page
-from figures.tables.statements import headline
+from figures.tables.statements import claims_in_short, headline
 from rsgg.errors import UsageError
 from tests import molecules
 
@@ -239,8 +240,11 @@ def test_the_page_says_what_is_there_and_what_is_not(little: Path) -> None:
     numbers = [
         f"{table[variant, 'correctness']:.2f} / {table[variant, 'ged']:.3g}" for variant in ("released", "faithful")
     ]
-    assert f"printed 0.885 / 11.000; released {numbers[0]}; " in text
+    assert f"printed 0.885 / 11.000; as released {numbers[0]}; " in text
     assert f"by score function (ours) {numbers[1]}." in text
+    pd.read_csv(REFERENCE / "claims.csv").to_csv(little / "claims.csv", index=False)
+    assert claims_in_short(Results((little,))) in html.unescape(report.build(Results((little,))))
+    (little / "claims.csv").unlink()
 
 
 def test_real_data_are_in_the_page_with_and_without_table_1(little: Path, real: Path, tmp_path: Path) -> None:

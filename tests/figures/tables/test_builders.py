@@ -13,7 +13,7 @@ from benchmarks.results.reader import Results
 from figures import tables
 from figures.tables.measurements import what_matters
 from figures.tables.searches import NOT_SEARCHED
-from figures.tables.statements import headline, in_short, what_stands
+from figures.tables.statements import claims_in_short, headline, in_short, what_stands
 from tests.figures.tables.reading import HtmlReader, assert_balanced, pipe_rows
 
 ALL = Results((REFERENCE,))
@@ -163,6 +163,21 @@ def test_findings_and_claims_say_all_that_is_stored() -> None:
     shown = {tuple(cell.text for cell in row) for row in short.rows}
     assert shown == set(zip(claims["claim"], claims["released"], claims["faithful"], strict=True))
     assert len(short.rows) == len(claims)
+
+
+def test_claims_are_counted_for_each_variant_so_that_no_failure_is_hidden(tmp_path: Path) -> None:
+    """One that fails as released and is undecided as written is undecided over all, and yet counts as a failure."""
+    pairs = [("holds", "fails"), ("fails", "undecided"), ("fails", "fails"), ("no data", "holds"), ("holds", "holds")]
+    line = {"claim": "so", "place": "there, text", "verdict": "undecided", "evidence": "", "quotation": ""}
+    lines = [{**line, "released": released, "faithful": faithful} for released, faithful in pairs]
+    said = (
+        "Of 5 claims of the paper's prose, checked by measurement, as released 2 hold, 2 fail, 0 are undecided, 1 "
+        "without a verdict; as written, RSGG-CE by score function, 2 hold, 2 fail, 1 are undecided; 1 hold and 1 fail "
+        "in both."
+    )
+    results = stored(tmp_path, "claims", lines)
+    assert claims_in_short(results) == said and said in tables.markdown("claims", results)
+    assert claims_in_short(Results((tmp_path / "nowhere",))) == ""
 
 
 def test_an_open_finding_has_no_command_to_see_it_again(tmp_path: Path) -> None:
