@@ -40,7 +40,7 @@ from rsgg.trends import counted
 
 CHECKS = {**comparison.CHECKS, **ablation.CHECKS, **operations.CHECKS, **appendix.CHECKS}
 VARIANTS = ("released", "faithful")
-NEEDED = ["empty", *(f"{name}:{variant}" for name in ("rsgg-ce", *COMPETITORS) for variant in VARIANTS)]
+NEEDED = ["empty", "optimum", *(f"{name}:{variant}" for name in ("rsgg-ce", *COMPETITORS) for variant in VARIANTS)]
 """The rows of Table 1 whose ledgers are looked at."""
 COLUMNS = (
     "claim", "place", "verdict", "evidence", "released", "faithful", "quotation", "q_released", "q_faithful",
