@@ -17,8 +17,9 @@ from benchmarks.results.paper import of_paper
 STUDY = ["method", "variant", "dataset", "protocol", "space", "outer_fold"]  # what tells studies apart
 
 SEARCHED_AS = {("meg", "faithful"): ("meg-classes", "control")}
-"""Rows whose stored search was run with the options of another row, under whose name it is shown: MEG was told classes
-only when it was searched. To be dropped with the trials when MEG is searched again."""
+"""Rows whose stored search was run with the options of another row, under whose name it is shown and counted: MEG was
+told classes only when it was searched (the default of `reward` in its revision 1). To be dropped with the trials when
+MEG is searched again."""
 
 NOT_SEARCHED: dict[tuple[str, str], dict[str, dict[str, str]]] = {
     row: lines.set_index("symbol")[["search_space", "paper", "note"]].to_dict("index")
@@ -44,13 +45,16 @@ def tuning(trials: pd.DataFrame) -> pd.DataFrame:
     """The effort that went into each row: what was tried by hand (`BY_HAND`), and what was searched.
 
     `trials` are the rows of all hpo_<method>.csv, as text. Added are, of each row and data set, the trials of either
-    protocol, the folds that they looked at, and the hours that they took.
+    protocol, the folds that they looked at, and the hours that they took; of a search that is shown under another
+    name (`SEARCHED_AS`), under that name.
     """
     table = read_csv(BY_HAND, dtype=str, keep_default_na=False)
     tried = trials[trials["state"].isin(TRIED)] if len(trials) else trials.reindex(columns=[*STUDY, "seconds"])
+    rows = [SEARCHED_AS.get(row, row) for row in zip(tried["method"], tried["variant"], strict=True)]
+    whose = pd.DataFrame(rows, columns=["method", "variant"], index=tried.index).assign(dataset=tried["dataset"])
     added = []
     for row in table[["method", "variant", "dataset"]].itertuples(index=False, name=None):
-        own = tried[(tried[["method", "variant", "dataset"]] == row).all(axis=1)]
+        own = tried[(whose == row).all(axis=1)]
         by = {name: own[own["protocol"] == name] for name in ("nested", "paper")}
         folds = {"nested": "training graphs of fold", "paper": "test folds"}
         seen = [f"{folds[name]} {', '.join(dict.fromkeys(of['outer_fold']))}" for name, of in by.items() if len(of)]

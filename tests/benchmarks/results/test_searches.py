@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from benchmarks.registry import methods, tasks
-from benchmarks.results.searches import BY_HAND, STUDY, tuning
+from benchmarks.results.searches import BY_HAND, SEARCHED_AS, STUDY, tuning
 
 WHOSE = ["method", "variant", "dataset"]
 
@@ -35,6 +35,15 @@ def test_trials_and_hours_are_those_of_the_rows_own_searches() -> None:
     assert own["searched_on"] == "training graphs of fold 0; test folds 0-9"
     assert found.loc[("cf2", "released", "tree-cycles"), "nested_trials"] == 1
     assert found.loc[("meg", "faithful", "asd"), "nested_trials"] == 0 and found["hours"].eq("").sum() == len(found) - 2
+
+
+def test_a_search_counts_for_the_row_under_whose_name_it_is_shown() -> None:
+    """MEG was told classes only when it was searched, and the README and hyperparameters.md show it as that row."""
+    (searched, shown), *_ = SEARCHED_AS.items()
+    trial = dict(zip(("method", "variant"), searched, strict=True)) | {"dataset": "tree-cycles", "space": "paper"}
+    trials = [{**trial, "protocol": "nested", "outer_fold": "0", "state": "complete", "seconds": "60"}] * 30
+    found = tuning(pd.DataFrame(trials)).set_index(WHOSE)["nested_trials"]
+    assert found[(*shown, "tree-cycles")] == 30 and found[(*searched, "tree-cycles")] == 0
 
 
 def test_without_a_search_the_settings_tried_by_hand_are_told() -> None:
