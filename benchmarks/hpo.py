@@ -231,7 +231,7 @@ def _rows(search: Search, trials: Sequence[FrozenTrial], store: Store, compute: 
     The registry's values are measured where trials were, too: graphs differ, and what a search promises is a gain.
     """
     study = (*search.method.row, search.task.name, search.protocol, search.space_name, search.fold_name)
-    whose = dict(zip(STUDY, study, strict=True))
+    whose = dict(zip(STUDY, study, strict=True)) | {"revision": search.method.revision}
     for trial in trials:
         about = trial.user_attrs
         yield {

@@ -28,6 +28,7 @@ from benchmarks.results.searches import SEARCHED_AS
 from figures.tables import measurements
 from figures.tables import training as of_training
 from figures.tables.numbers import PREDICTION, cells, number, row_label, stored
+from figures.tables.searches import other_revisions
 from figures.tables.sheet import ABSENT, SYMBOLS, Cell, Group, Sheet, pipes, row_marks
 from figures.tables.statements import claims_in_short, glance, in_short
 from figures.tables.table1 import CALLS, CALLS_RULE, PAPER, RowView, layout
@@ -290,7 +291,7 @@ def searches(results: Results) -> str:
         winner = f"{line.winner_correctness:.3f} ({line.winner_ged:.1f})"
         default = f"{line.default_correctness:.3f} ({line.default_ged:.1f})"
         rows.append(cells(f"{whose}, {line.protocol}", line.trials, *seen, winner, default))
-    return _pipes(headings, rows)
+    return f"{_pipes(headings, rows)}\n\n{other_revisions(results)}".strip()
 
 
 # -- Training ----------------------------------------------------------------------------------------------

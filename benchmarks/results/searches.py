@@ -1,7 +1,8 @@
 """Stored searches for hyper-parameters: what tells studies apart, which trial won, what we did not search, what effort
 went into each row.
 
-`hpo_<method>.csv` has a row per trial, and rows for the winner and the registry's values on unseen graphs.
+`hpo_<method>.csv` has a row per trial, and rows for the winner and the registry's values on unseen graphs;
+`revision` is that of the method which was searched.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from benchmarks.results.paper import of_paper
 
 STUDY = ["method", "variant", "dataset", "protocol", "space", "outer_fold"]  # what tells studies apart
 
+BEFORE_REVISIONS = {("rsgg-ce", "faithful"): "2", ("rsgg-ce", "released"): "2", ("cf2", "faithful"): "2"}
+"""The revisions of the methods that were searched before searches stored them, where they were not 1 (by the registry
+of those days)."""
+
 SEARCHED_AS = {("meg", "faithful"): ("meg-classes", "control")}
 """Rows whose stored search was run with the options of another row, under whose name it is shown and counted: MEG was
 told classes only when it was searched (the default of `reward` in its revision 1). To be dropped with the trials when
@@ -26,6 +31,14 @@ NOT_SEARCHED: dict[tuple[str, str], dict[str, dict[str, str]]] = {
     for row, lines in of_paper("not_searched", dtype=str).groupby(["method", "variant"])
 }
 """What the paper searched and this search does not, with the paper's space, its best value and the reason."""
+
+
+def with_revisions(trials: pd.DataFrame) -> pd.DataFrame:
+    """The rows of an hpo_<method>.csv with their `revision`, which older files do not have."""
+    if trials.empty or "revision" in trials:
+        return trials
+    rows = zip(trials["method"], trials["variant"], strict=True)
+    return trials.assign(revision=[BEFORE_REVISIONS.get(row, "1") for row in rows])
 
 
 def best(study: pd.DataFrame) -> pd.Series | None:

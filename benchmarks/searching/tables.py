@@ -24,11 +24,11 @@ from benchmarks.registry.methods import Method
 from benchmarks.results.artefacts import Artefacts
 from benchmarks.results.files import read_csv
 from benchmarks.results.paper import of_paper
-from benchmarks.results.searches import NOT_SEARCHED, STUDY, best, tuning
+from benchmarks.results.searches import NOT_SEARCHED, STUDY, best, tuning, with_revisions
 from benchmarks.searching.space import distribution, exactly
 from rsgg.explainer import Choice, Interval
 
-MEASURED = ["number", "state", "value", "ged", "folds"]
+MEASURED = ["revision", "number", "state", "value", "ged", "folds"]
 LAST = ["seconds", "started", "reason"]
 
 TOP = 0.25  # importance is about reaching this share of the trials
@@ -42,7 +42,7 @@ def merged(path: Path, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """The rows of `path`, those of the studies in `rows` replaced by them. All is text: nothing is rounded."""
     new = pd.DataFrame([{name: _text(value) for name, value in row.items()} for row in rows])
     old = read(path)
-    if len(old):
+    if len(old) and len(new):
         studies = {tuple(row) for row in new[STUDY].to_numpy()}
         old = old[[tuple(row) not in studies for row in old[STUDY].to_numpy()]]
     every = pd.concat((old, new), ignore_index=True).fillna("")
@@ -56,6 +56,11 @@ def stored(folder: Path) -> list[Path]:
 
 
 def read(path: Path) -> pd.DataFrame:
+    """The trials of a file, as text, with the revisions of the methods that were searched."""
+    return with_revisions(_raw(path))
+
+
+def _raw(path: Path) -> pd.DataFrame:
     return read_csv(path, dtype=str, keep_default_na=False) if path.is_file() else pd.DataFrame()
 
 
@@ -67,8 +72,14 @@ def _text(value: Any) -> str:
 
 
 def render(files: Artefacts) -> None:
-    """Write hyperparameters.csv, hpo_summary.csv and tuning.csv from the hpo_<method>.csv of the folder."""
+    """Write hyperparameters.csv, hpo_summary.csv and tuning.csv from the hpo_<method>.csv of the folder.
+
+    Files of trials without revisions get them.
+    """
     paths = stored(files.folder)
+    for path in paths:
+        if "revision" not in _raw(path):
+            files.text(path.name, merged(path, []).to_csv(index=False))
     trials = pd.concat(map(read, paths), ignore_index=True).fillna("") if paths else pd.DataFrame(columns=STUDY)
     summary = pd.DataFrame([_summary(key, study) for key, study in _grouped(trials, STUDY)])
     chosen = pd.DataFrame([row for key, group in _grouped(trials, HEAD) for row in _hyperparameters(key, group)])
@@ -110,7 +121,8 @@ def _summary(key: dict[str, str], study: pd.DataFrame) -> dict[str, Any]:
         for name, column in (("correctness", "value"), ("ged", "ged"))
     }
     return {
-        **key, "trials": sum(states.values()), **states, "outcomes": complete["value"].nunique(), "best_value": found,
+        **key, "revision": study["revision"].iloc[0],
+        "trials": sum(states.values()), **states, "outcomes": complete["value"].nunique(), "best_value": found,
         "default_value": usual, **measured,
         "promised": promised, "kept": kept, "optimism": promised - kept,
     }  # fmt: skip

@@ -46,6 +46,7 @@ BUILDERS: dict[str, Callable[..., list[Sheet]]] = {  # the other tables are show
     "claims": statements.claims,
     "datasets": measurements.datasets,
     "hyperparameters": searches.hyperparameters,
+    "hpo_summary": searches.hpo_summary,
     "tuning": searches.tuning,
     "runtime": measurements.runtime,
     "variations": measurements.variations,

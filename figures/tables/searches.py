@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 
@@ -50,8 +51,14 @@ def hyperparameters(results: Results, *, everything: bool) -> list[Sheet]:
             command = [f"./reproduce.sh hpo --method {method} searches."]
             sheets.append(_sheet((method,), f"{methods.label(method)}, as printed", printed, command))
     if everything and results.path("hpo_summary"):
-        sheets += as_stored(results, name="hpo_summary", everything=True)
+        sheets += hpo_summary(results, everything=True)
     return sheets
+
+
+def hpo_summary(results: Results, *, everything: bool) -> list[Sheet]:
+    """What the searches promised and what came of it, line by line, and which of them are of another revision."""
+    (sheet,) = as_stored(results, name="hpo_summary", everything=everything)
+    return [replace(sheet, notes=[*sheet.notes, *filter(None, [other_revisions(results)])])]
 
 
 def _of_paper() -> pd.DataFrame:
@@ -66,6 +73,24 @@ def _of_paper() -> pd.DataFrame:
 def _sheet(whose: Sequence[str], title: str, rows: pd.DataFrame, notes: Sequence[str] = ()) -> Sheet:
     headings = [COLUMNS[name] for name in rows.columns]
     return Sheet("-".join(("hyperparameters", *whose)), title, headings, [Group("", rows_of(rows))], notes=notes)
+
+
+def other_revisions(results: Results) -> str:
+    """Which searches were made with another revision of their method than today's, as a sentence; or nothing.
+
+    A revision is raised where results change, so that such a search says little about the method as it is now.
+    """
+    table = results.table("hpo_summary", as_text=True)
+    if table is None or "revision" not in table:
+        return ""
+    known, parts = methods.rows(), []
+    for line in table.to_dict("records"):
+        row = (line["method"], line["variant"])
+        if row in known and line["revision"] != str(known[row].revision):
+            name = row_label(*SEARCHED_AS.get(row, row))
+            parts.append(f"{name}, {line['protocol']} (revision {line['revision']}, today {known[row].revision})")
+    said = "Searched with another revision of the method than today's, whose results differ"
+    return f"{said}: {'; '.join(parts)}." if parts else ""
 
 
 UNEQUAL = (

@@ -31,7 +31,7 @@ from benchmarks.results.cell import Cell
 from benchmarks.results.files import PAPER as OF_PAPER
 from benchmarks.results.files import ROOT
 from benchmarks.results.ledger import Store
-from benchmarks.results.searches import NOT_SEARCHED
+from benchmarks.results.searches import NOT_SEARCHED, STUDY
 from benchmarks.running import run_cell, workers
 from benchmarks.running.experiment import run_cells
 from benchmarks.running.options import HpoOptions
@@ -454,6 +454,26 @@ def test_the_summary_says_what_the_search_promised_and_what_came_of_it(undisturb
     assert row["kept"] == pytest.approx(row["winner_correctness"] - row["default_correctness"])
     assert row["optimism"] == pytest.approx(row["promised"] - row["kept"])
     assert row["trials"] == 12 == row["complete"] + row["pruned"] + row["failed"]
+
+
+def test_a_search_says_which_revision_of_the_method_it_was_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    assert search_for(tmp_path, trials=2, folds=["0"]) == 0
+    monkeypatch.setattr(methods, "METHODS", [replace(row, revision=3) if row is TUNED else row for row in ROWS])
+    assert search_for(tmp_path, trials=2, folds=["1"]) == 0
+    for name in ("hpo_tuned.csv", "hpo_summary.csv"):
+        rows = pd.read_csv(tmp_path / name)
+        assert rows.groupby("outer_fold")["revision"].unique().map(list).to_dict() == {0: [1], 1: [3]}
+
+
+def test_searches_that_stored_no_revision_are_of_the_one_of_their_days(tmp_path: Path):
+    """1, but for those that the registry gave another one at the time; the file gets the column."""
+    row = dict.fromkeys([*STUDY, "number", "value", "ged", "folds", "seconds", "started", "reason"], "0")
+    rows = [{**row, "method": "rsgg-ce", "variant": v, "state": "pruned"} for v in ("faithful", "released", "literal")]
+    pd.DataFrame(rows).to_csv(tmp_path / "hpo_rsgg-ce.csv", index=False)
+    made = hpo_tables.read(tmp_path / "hpo_rsgg-ce.csv").set_index("variant")["revision"]
+    assert made.to_dict() == {"faithful": "2", "released": "2", "literal": "1"}
+    whole = hpo_tables.merged(tmp_path / "hpo_rsgg-ce.csv", [])
+    assert len(whole) == 3 and list(whole.columns[: len(STUDY) + 1]) == [*STUDY, "revision"]
 
 
 def test_studies_stand_side_by_side_and_replace_themselves_only(tmp_path: Path):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from benchmarks.registry import methods
 from benchmarks.results.files import PAPER, REFERENCE
 from benchmarks.results.reader import Results
-from figures import tables
+from figures import prose, tables
 from figures.tables.measurements import what_matters
 from figures.tables.searches import NOT_SEARCHED
 from figures.tables.statements import claims_in_short, headline, in_short, what_stands
@@ -178,6 +180,21 @@ def test_claims_are_counted_for_each_variant_so_that_no_failure_is_hidden(tmp_pa
     results = stored(tmp_path, "claims", lines)
     assert claims_in_short(results) == said and said in tables.markdown("claims", results)
     assert claims_in_short(Results((tmp_path / "nowhere",))) == ""
+
+
+def test_searches_of_another_revision_than_todays_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cf2, meg = (methods.rows()[name, "faithful"] for name in ("cf2", "meg"))
+    monkeypatch.setattr(methods, "METHODS", [replace(cf2, revision=5), replace(meg, revision=3), *methods.METHODS[:1]])
+    line = pd.read_csv(REFERENCE / "hpo_summary.csv", dtype=str).fillna("").iloc[0].to_dict()
+    searched = [{**line, "method": "cf2", "revision": made} for made in ("4", "5")]
+    results = stored(tmp_path, "hpo_summary", [*searched, {**line, "method": "meg", "revision": "2"}])
+    said = (
+        "Searched with another revision of the method than today's, whose results differ: CF² ∇, nested (revision 4, "
+        "today 5); meg-classes (control), nested (revision 2, today 3)."
+    )
+    assert said in tables.markdown("hpo_summary", results) and said in prose.searches(results)
+    none = stored(tmp_path, "hpo_summary", searched[1:])
+    assert "another revision" not in tables.markdown("hpo_summary", none) + prose.searches(none)
 
 
 def test_an_open_finding_has_no_command_to_see_it_again(tmp_path: Path) -> None:
