@@ -30,7 +30,7 @@ from figures.tables import training as of_training
 from figures.tables.numbers import PREDICTION, cells, number, row_label, stored
 from figures.tables.searches import other_revisions
 from figures.tables.sheet import ABSENT, SYMBOLS, Cell, Group, Sheet, pipes, row_marks
-from figures.tables.statements import claims_in_short, glance, in_short
+from figures.tables.statements import claims_in_short, glance, in_short, not_reproduced
 from figures.tables.table1 import CALLS, CALLS_RULE, PAPER, RowView, layout
 
 README, MANUAL = ROOT / "README.md", ROOT / "docs" / "manual"
@@ -426,7 +426,7 @@ BLOCKS: dict[str, Block] = {
     "summary": summary, "ten rows": ten_rows, "results": table1, "training": training, "break even": break_even,
     "search": search, "ablations": ablations, "claims": claims_in_short, "growth": growth, "searches": searches,
     "unseen": partial(elsewhere, "unseen"), "nodes": partial(elsewhere, "nodes"), "real data": real_data,
-    "tasks": known_tasks, "data sets": data_sets,
+    "tasks": known_tasks, "data sets": data_sets, "not reproduced": not_reproduced,
 }  # fmt: skip
 OF_NAMES = {"rows of ": rows_of, "verdicts on ": verdicts_on}  # blocks whose name ends with what they are about
 MARKED = re.compile(r"<!-- (?P<name>.+?): written by figures/prose\.py -->.*?<!-- end of (?P=name) -->", re.DOTALL)

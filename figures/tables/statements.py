@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pandas as pd
 
 from benchmarks.registry import methods, tasks
@@ -21,7 +23,7 @@ from benchmarks.registry.rules import (
 from benchmarks.results.paper import printed
 from benchmarks.results.reader import Results
 from figures.tables import training
-from figures.tables.numbers import cells, number, rows_of, stored
+from figures.tables.numbers import cells, number, rows_of, sentence, stored
 from figures.tables.sheet import Cell, Group, Sheet, text
 
 FINDING = {
@@ -179,6 +181,41 @@ def what_stands(results: Results) -> str:
         "method, are what the improved variants here build on."
     )
     return " ".join(said)
+
+
+def not_reproduced(results: Results) -> str:
+    """What of Table 1 did not come out again, in a list: each printed number beside ours and what is known of it; what
+    is not compared; and what came out by an accounting or a law that was inferred from the print, with what it was."""
+    table = stored(results, "verdicts")
+    failed = table[~table["verdict"].isin(["", REPRODUCED, NOT_COMPARABLE])]
+    said = []
+    for (dataset, method), rows in failed.groupby(["dataset", "method"], sort=False):
+        numbers = " ".join(map(_beside_ours, rows.to_dict("records")))
+        said.append(f"- **{methods.label(str(method))} on {tasks.label(str(dataset))}.** {numbers}")
+    withdrawn, open_ones = ((table["verdict"] == verdict).sum() for verdict in (NOT_COMPARABLE, ""))
+    said += [f"- **Runtimes** ({withdrawn} numbers) are not compared: {WHY_NOT_COMPARABLE}."] if withdrawn else []
+    said += [f"- **{open_ones} numbers** were not measured or not judged."] if open_ones else []
+    inferred = table[(table["kind"] == ACCOUNTING) & (table["verdict"] == REPRODUCED)]
+    if len(inferred):
+        about = "come out by an accounting or a law that was itself inferred from the print, or read in the code"
+        said.append(f"- **Reproduced, but no evidence of their own** are {len(inferred)} numbers that {about}:")
+        said += [f"  - {line}" for line in _inferred(inferred)]
+    return "\n".join(said)
+
+
+def _beside_ours(line: dict[str, str]) -> str:
+    """ "*Correctness*: printed 0.885, ours 0.926 [0.889, 0.935], order holds. What is known of it."."""
+    metric = METRICS[line["metric"]]
+    ours, low, high = (number(line[name], metric.decimals) for name in ("mean", "pi_low", "pi_high"))
+    compared = f"*{metric.label}*: printed {line['printed']}, ours {ours} [{low}, {high}], {line['verdict']}."
+    return f"{compared} {sentence(line['explanation'])}".strip()
+
+
+def _inferred(table: pd.DataFrame) -> Iterator[str]:
+    """Which numbers share an inference, and what it is."""
+    for (method, why), rows in table.groupby(["method", "explanation"], sort=False):
+        shown = (f"{METRICS[line.metric].label} on {tasks.label(line.dataset)}" for line in rows.itertuples())
+        yield f"{methods.label(str(method))}, {', '.join(shown)}: {why}."
 
 
 def verdicts(results: Results, *, everything: bool) -> list[Sheet]:

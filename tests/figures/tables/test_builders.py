@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,13 +10,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from benchmarks.registry import methods
+from benchmarks.registry import methods, tasks
+from benchmarks.registry.metrics import METRICS
 from benchmarks.results.files import PAPER, REFERENCE
 from benchmarks.results.reader import Results
 from figures import prose, tables
 from figures.tables.measurements import what_matters
 from figures.tables.searches import NOT_SEARCHED
-from figures.tables.statements import claims_in_short, headline, in_short, what_stands
+from figures.tables.statements import claims_in_short, headline, in_short, not_reproduced, what_stands
 from tests.figures.tables.reading import HtmlReader, assert_balanced, pipe_rows
 
 ALL = Results((REFERENCE,))
@@ -180,6 +182,30 @@ def test_claims_are_counted_for_each_variant_so_that_no_failure_is_hidden(tmp_pa
     results = stored(tmp_path, "claims", lines)
     assert claims_in_short(results) == said and said in tables.markdown("claims", results)
     assert claims_in_short(Results((tmp_path / "nowhere",))) == ""
+
+
+def test_what_did_not_reproduce_is_what_verdicts_say() -> None:
+    """Every printed number that is not reproduced, with both numbers, and no other; looked up in verdicts.csv."""
+    table = pd.read_csv(REFERENCE / "verdicts.csv", dtype=str, keep_default_na=False)
+    said = not_reproduced(ALL).split("\n")
+    heads = [re.match(r"- \*\*(.+?) on (.+?)\.\*\*", line) for line in said]
+    found = {
+        (tasks.label(dataset), methods.label(method), METRICS[metric].label, printed, verdict)
+        for dataset, method, metric, printed, verdict in table[
+            ["dataset", "method", "metric", "printed", "verdict"]
+        ].itertuples(index=False)
+        if verdict in ("order holds", "differs")
+    }
+    listed = {
+        (head[2], head[1], *number)
+        for head, line in zip(heads, said, strict=True)
+        if head
+        for number in re.findall(r"\*([^*]+)\*: printed ([\d.]+), ours .+? \[.+?\], (order holds|differs)\.", line)
+    }
+    assert listed == found and len(found) > 0
+    inferred = table[(table["kind"] == "accounting") & (table["verdict"] == "reproduced")]
+    assert f"no evidence of their own** are {len(inferred)} numbers" in "\n".join(said)
+    assert all(f": {why}." in "\n".join(said) for why in inferred["explanation"])
 
 
 def test_searches_of_another_revision_than_todays_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
