@@ -6,8 +6,10 @@
 
 Eleven tasks: public data sets with the GCNs that were published for them, or with a GIN or GCN that is trained in each
 fold. Five folds, of which at most 60 graphs are explained after learning from at most 400, drawn by seed; at most 2000
-questions about a graph; graphs of more than 120 nodes are left out. Methods run with the settings that their classes
-have by default, or with presets that are shorter, so that the table takes hours and not days (`benchmarks.registry`).
+questions about a graph; graphs of more than 120 nodes are left out. Methods edit pairs of nodes, but for DCE, which
+returns whole graphs, and RSGG-CE with node edits: nodes and labels that they change count in the GED. Methods run with
+the settings that their classes have by default, or with presets that are shorter, so that the table takes hours and not
+days (`benchmarks.registry`).
 
 Into `table2.csv` goes a line per task, row and metric: means of fold means with intervals bootstrapped over folds, for
 the metrics of Table 1 and those of `benchmarks.running.quality`. `table2_comparisons.csv` has paired tests,
