@@ -642,15 +642,13 @@ class GraphBatch(Sequence[Graph]):
         if known is not None:
             table = known.new_zeros(len(self), n, n, *known.shape[3:])
             table[:, : self.n_nodes, : self.n_nodes] = known
-        return GraphBatch(
-            resized(self.adjacency, n),
-            self.sizes,
-            None if self.features is None else rows(self.features),
-            self.names,
-            {kind: rows(encoding) for kind, encoding in self.encodings.items()},
-            table,
-            self.node_names,
-            None if self.origin is None else pad(self.origin, (0, more), value=-1),
+        return replace(
+            self,
+            adjacency=resized(self.adjacency, n),
+            features=None if self.features is None else rows(self.features),
+            encodings={kind: rows(encoding) for kind, encoding in self.encodings.items()},
+            edge_features=table,
+            origin=None if self.origin is None else pad(self.origin, (0, more), value=-1),
         )
 
     def candidates(self, adjacency: Tensor, owner: Tensor) -> GraphBatch:

@@ -241,6 +241,7 @@ def test_resized_graphs_are_the_same_with_other_padding() -> None:
     encoded = batch.encoding("structural")
     wider = batch.resized(8)
     assert wider.n_nodes == 8 and wider.names == batch.names and torch.equal(wider.sizes, batch.sizes)
+    assert wider.node_names == batch.node_names and wider.given == batch.given
     assert torch.equal(wider.encodings["structural"][:, :5], encoded) and not wider.encodings["structural"][:, 5:].any()
     assert wider.origin is not None and (wider.origin[:, 5:] == -1).all()
     for one in (wider, wider.resized(5), wider.resized(6)):
