@@ -67,7 +67,8 @@ def summary(history: Sequence[Mapping[str, float]], edges: Sequence[float]) -> l
         curves = pd.DataFrame([line for line in history if line["class"] == c])
         line: dict[str, Any] = {"class": c, "edges": mean}
         if len(curves):
-            tail = curves[curves["epoch"] >= (curves["epoch"].max() + 1) * (1 - JUDGED_SHARE)]
+            last = curves["epoch"].max()
+            tail = curves[curves["epoch"] >= min(last, (last + 1) * (1 - JUDGED_SHARE))]  # the last one at least
             line |= {name: float(np.mean(tail[name])) for name in tail.columns if name not in ("class", "epoch")}
         lines.append({**line, "collapsed": how(line, mean)})
     return lines

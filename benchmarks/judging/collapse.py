@@ -24,7 +24,7 @@ def judge(history: pd.DataFrame, edges: pd.Series) -> pd.DataFrame:
         return pd.DataFrame(columns=[*ROW, "epochs", *CURVES, "collapsed"])
     history = history.dropna(subset="class").astype({"class": int})
     length = history.groupby(ROW)["epoch"].transform("max") + 1
-    tail = history[history["epoch"] >= length * (1 - JUDGED_SHARE)]
+    tail = history[history["epoch"] >= (length * (1 - JUDGED_SHARE)).clip(upper=length - 1)]  # the last one at least
     lines = tail.groupby(ROW, sort=False)[[name for name in CURVES if name in tail]].mean().reset_index()
     lines.insert(len(ROW), "epochs", history.groupby(ROW, sort=False)["epoch"].max().to_numpy() + 1)
     lines["collapsed"] = [how(line, float(edges[line["dataset"]])) for line in lines.to_dict("records")]

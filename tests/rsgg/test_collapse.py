@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from torch import Tensor
@@ -11,7 +13,7 @@ from torch import Tensor
 from rsgg.collapse import CollapseWarning, summary
 from rsgg.contract.explainer import training_graphs
 from rsgg.explainer import Explainer
-from rsgg.graph import GraphBatch
+from rsgg.graph import Graph, GraphBatch
 from rsgg.oracles import Oracle, TreeCyclesOracle
 from rsgg.progress import listening, tell
 from rsgg.rsgg_ce import RSGGCE, RankedRSGGCE, TaughtRSGGCE
@@ -66,6 +68,24 @@ def test_a_training_that_nothing_comes_of_is_one_warning(explainer: Explainer) -
     assert "class 1" in sentence and "summary()" in sentence
     table = explainer.summary()  # type: ignore[attr-defined]
     assert table["class"].tolist() == [0, 1] and (table["flip_rate"] == 0).all() and "no" not in set(table["collapsed"])
+
+
+def test_the_warning_says_which_options_to_set_and_to_what() -> None:
+    graphs = [
+        Graph(nx.to_numpy_array(nx.gnm_random_graph(20, 79 + i % 3, seed=i)), np.full((20, 1), i % 2))
+        for i in range(12)
+    ]
+
+    def told(**options: Any) -> str:
+        with pytest.warns(CollapseWarning) as heard:
+            RSGGCE(epochs=2, warmup=0, hidden=4, latent=4, layers=1, **options).fit(graphs, Stubborn())
+        return str(next(one.message for one in heard if one.category is CollapseWarning))
+
+    plain = told()
+    assert "start with removals=8, additions=8, a tenth of the 80 edges per graph" in plain
+    assert "identities=True if each node is the same thing" in plain and "TaughtRSGGCE" in plain
+    followed = told(removals=8.0, additions=8.0, identities=True)
+    assert "removals=" not in followed and "identities" not in followed and "epochs" in followed
 
 
 def test_a_training_that_works_is_no_warning_and_is_summed_up() -> None:

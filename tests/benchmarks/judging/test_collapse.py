@@ -46,3 +46,13 @@ def test_curves_without_samples_are_not_judged_and_none_is_no_line() -> None:
 
 def test_curves_without_edits_are_judged_by_the_rest() -> None:
     assert [sign.check for sign in signs({"flip_rate": 0.1}, 20.0) if not sign.passed] == ["flips"]
+
+
+def test_of_a_short_training_the_last_epoch_is_judged() -> None:
+    short = curves({}, epochs=3)
+    short.loc[2, "flip_rate"] = 0.1
+    both = pd.concat((short, curves({}).assign(fold=1)))
+    assert judge(both, EDGES)[["epochs", "collapsed"]].values.tolist() == [
+        [3, "proposes nothing that flips"],
+        [100, "no"],
+    ]
