@@ -2,9 +2,10 @@
 
 Cells are compacted into one file per task, method and variant, and every table is rendered anew *from those files*, so
 that what is committed is a function of what is committed. What has no cells there, the trials of searches, the
-measurements of runtimes, traces, the statistics of the data sets and the graphs of real data, is copied; of these
-graphs those that the ledgers explain are kept. What the reference holds already stays there unless this machine has
-computed it too. At the end every file of the folder is in its manifest.
+measurements of runtimes, the statistics of the data sets and the graphs of real data, is copied; of these graphs those
+that the ledgers explain are kept. Traces and candidates of this machine take the place of those of the same cells; what
+candidates are worth follows from them. What the reference holds already stays there unless this machine has computed it
+too. At the end every file of the folder is in its manifest.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from benchmarks import claims
+from benchmarks import claims, traces
 from benchmarks.ablation import Ablation
 from benchmarks.convergence import Convergence
 from benchmarks.hpo import Hpo
@@ -41,7 +42,7 @@ from benchmarks.variations import Variations
 from figures import figure, tradeoff
 from rsgg.errors import UsageError
 
-COPIED = ("hpo_*.csv", "runtime*.csv", "datasets.csv", "speed*.csv", "traces.parquet", "candidates.*")
+COPIED = ("hpo_*.csv", "runtime*.csv", "datasets.csv", "speed*.csv")
 RENDERED: tuple[tuple[type[Experiment], RunOptions], ...] = (  # in the order in which they read each other's tables
     (Ablation, AblationOptions()),
     (Convergence, RunOptions()),
@@ -76,6 +77,8 @@ def publish(source: Path, out: Path) -> str:
         for path in sorted(source.glob(pattern)) if source != out else ():
             write_bytes(out / path.name, path.read_bytes())
     _join_graphs(source, out)
+    if source != out:
+        traces.publish(source, out)
     render(out)
     return f"{shown(out)} holds {len(read_manifest(out)['files'])} files, all of them in its manifest."
 
@@ -91,6 +94,7 @@ def render(out: Path) -> None:
     """Every table of a reference, from its ledgers and from what was copied into it; then its manifest."""
     if searches.stored(out):
         Hpo().render(out)
+    traces.render(out)
     for kind, options in RENDERED:
         _render(kind(), options, out)
     if (out / "table1.csv").is_file():

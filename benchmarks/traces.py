@@ -157,6 +157,23 @@ def _write(files: Artefacts, name: str, table: pa.Table) -> None:
     files.whole(name, lambda file: pq.write_table(table, file, compression="zstd"))
 
 
+def publish(source: Path, out: Path) -> None:
+    """Bring the traces and candidates of a folder into a reference, which keeps what it has of other cells."""
+    with Artefacts(out, "traces") as files:
+        for name, schema in (("traces.parquet", TRACES), ("candidates.parquet", CANDIDATES)):
+            if (source / name).is_file():
+                rows = pq.read_table(source / name, partitioning=None).to_pandas()
+                _write(files, name, merged(out / name, schema, rows))
+
+
+def render(folder: Path) -> None:
+    """candidates.csv from candidates.parquet, where a folder has it."""
+    if (folder / "candidates.parquet").is_file():
+        candidates = pq.read_table(folder / "candidates.parquet", partitioning=None).to_pandas()
+        with Artefacts(folder, "traces") as files:
+            files.csv("candidates.csv", worth(candidates))
+
+
 class Traces(Experiment):
     """Table 1's cells with several candidates, the first one traced where it was sampled along a partial order."""
 

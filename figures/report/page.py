@@ -97,6 +97,7 @@ def build(results: Results) -> str:
         findings=_statements(results, "findings", FINDING),
         claims=_statements(results, "claims", CLAIM),
         claims_in_short=claims_in_short(results),
+        candidates=tables.sheets("candidates", results, everything=True),
         searched=tables.sheets("hyperparameters", results, everything=True),
         tuning=tables.sheets("tuning", results, everything=True),
         settings=[settings(list(stored))],

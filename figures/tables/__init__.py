@@ -50,6 +50,7 @@ BUILDERS: dict[str, Callable[..., list[Sheet]]] = {  # the other tables are show
     "tuning": searches.tuning,
     "runtime": measurements.runtime,
     "variations": measurements.variations,
+    "candidates": measurements.candidates,
     "runtime_growth": measurements.runtime_growth,
     "convergence": measurements.convergence,
     "convergence_checks": measurements.convergence,
@@ -61,7 +62,7 @@ FILES = {"convergence": "convergence_checks"}  # what a table is made from, wher
 COMMANDS = {  # that compute a table, by how its name begins, where they are not called like it
     "verdicts": "table1", "findings": "table1", "comparisons": "table1", "training": "table1",
     "convergence_checks": "convergence", "runtime_growth": "runtime", "hyperparameters": "hpo", "hpo_": "hpo",
-    "tuning": "hpo", "ablation_": "ablation", "table2_": "table2", "leaderboard": "table2",
+    "tuning": "hpo", "ablation_": "ablation", "table2_": "table2", "leaderboard": "table2", "candidates": "traces",
 }  # fmt: skip
 SCRIPTS = ("speed",)  # begin the names of tables that a script computes, which is no command
 

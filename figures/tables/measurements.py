@@ -182,6 +182,43 @@ def _difference(point: pd.Series, decimals: int) -> Cell:
     return Cell(f"{point['difference']:+.{decimals}f}{interval}", "best" if point["matters"] == "yes" else "")
 
 
+# -- Several candidates ------------------------------------------------------------------------------------
+
+WORTH = {  # how the measures of several candidates are headed
+    "validity_at_1": "Validity@1", "validity_at_k": "Validity@k", "distinct": "Distinct", "diversity": "Diversity",
+    "jaccard_distance": "Jaccard distance", "consensus": "Consensus",
+}  # fmt: skip
+
+
+def candidates(results: Results, *, everything: bool) -> list[Sheet]:
+    """What several candidates of a method are worth, a row for each method; with everything, intervals over folds."""
+    table, groups = stored(results, "candidates", as_text=False), []
+    for dataset, own in table.groupby("dataset", sort=False):
+        lines = []
+        for label, rows in by_row(own):
+            by_metric = rows.set_index("metric")
+            shown = (_worth(by_metric, metric, everything) for metric in WORTH)
+            lines.append(cells(label, number(by_metric.loc["k", "mean"], 0), *shown, int(by_metric.loc["k", "n"])))
+        groups.append(Group(tasks.label(str(dataset)), lines))
+    caption = (
+        "Validity@1, @k: the share of graphs of which the first of k candidates, or at least one, changes the class. "
+        "Of a graph's valid ones: how many are distinct; in how many node pairs two of them differ (diversity), and "
+        "the same as a share of what they edit (Jaccard distance); of the pairs that any of them edits, the share that "
+        "more than half of them edit (consensus)."
+    )
+    notes = [] if everything else ["Intervals over folds: show candidates --all."]
+    headings = ["Method", "k", *WORTH.values(), "Graphs"]
+    return [Sheet("candidates", "What several candidates are worth", headings, groups, caption, notes)]
+
+
+def _worth(by_metric: pd.DataFrame, metric: str, with_interval: bool) -> str:
+    if metric not in by_metric.index:
+        return ABSENT
+    point, decimals = by_metric.loc[metric], 1 if metric in ("distinct", "diversity") else 3
+    ends = (number(point[end], decimals) for end in ("ci_low", "ci_high"))
+    return number(point["mean"], decimals) + (f" [{', '.join(ends)}]" if with_interval else "")
+
+
 # -- Runtime ---------------------------------------------------------------------------------------------
 
 QUANTITIES = {  # heading and unit of what is shown of a point

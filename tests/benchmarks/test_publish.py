@@ -102,6 +102,24 @@ def test_what_the_reference_holds_stays_there(published: Path, tmp_path: Path) -
     assert not artefacts.check(out, complete=True)[1]
 
 
+def test_what_candidates_are_worth_is_published_from_the_candidates(published: Path, tmp_path: Path) -> None:
+    """Graph 0 has two valid candidates of two that share one edit of three, graph 1 one of two."""
+    local, out = tmp_path / "local", tmp_path / "reference"
+    shutil.copytree(published, out)
+    local_run(local, RunOptions(methods=["empty"], datasets=["tree-cycles"], seeds=["0"], folds=["0"]))
+    whose = {"cell": "k", "dataset": "tree-cycles", "method": "empty", "variant": "control", "fold": 0, "n_nodes": 28}
+    drawn = [(0, 0, True, [1, 2]), (0, 1, True, [2, 3]), (1, 0, False, []), (1, 1, True, [5])]
+    rows = [
+        {**whose, **dict(zip(("instance", "candidate", "found", "edits"), one, strict=True))} for one in drawn
+    ]  # fmt: skip
+    pd.DataFrame(rows).to_parquet(local / "candidates.parquet")
+    publish(local, out)
+    means = pd.read_csv(out / "candidates.csv").set_index("metric")["mean"]
+    assert (means["validity_at_1"], means["validity_at_k"], means["distinct"]) == (0.5, 1.0, 1.5)
+    assert means["jaccard_distance"] == pytest.approx(2 / 3, abs=1e-5) and means["diversity"] == 2
+    assert not artefacts.check(out, complete=True)[1]
+
+
 def test_a_ledger_that_grows_is_listed_anew(published: Path, tmp_path: Path) -> None:
     """A second replicate joins the ledger of a row that is there."""
     more, out = tmp_path / "more", tmp_path / "reference"

@@ -14,6 +14,7 @@ import torch
 from benchmarks import cli, traces
 from benchmarks.registry.methods import rows
 from benchmarks.results.artefacts import Artefacts
+from benchmarks.results.artefacts import check as artefacts_check
 from benchmarks.results.cell import Cell
 from benchmarks.results.ledger import Store
 from benchmarks.running.experiment import Finished, run_cells
@@ -222,3 +223,31 @@ def test_mistakes_are_one_sentence(
     assert cli.main(["traces", *arguments, "--out", str(tmp_path)]) == 2
     err = capsys.readouterr().err
     assert sentence in err and err.count("\n") == 1
+
+
+def test_a_reference_keeps_what_it_has_and_says_what_candidates_are_worth(stored: Path, tmp_path: Path) -> None:
+    """Two machines have traced a method each; candidates.csv follows from candidates.parquet alone."""
+    reference = tmp_path / "reference"
+    for number, cell in enumerate(cells(k=3)):
+        source, (made, drawn) = tmp_path / str(number), read(stored, cell)
+        with Artefacts(source, "traces") as files:
+            for name, schema, rows in (
+                ("traces.parquet", traces.TRACES, made), ("candidates.parquet", traces.CANDIDATES, drawn)
+            ):  # fmt: skip
+                traces._write(files, name, merged(source / name, schema, rows))
+        traces.publish(source, reference)
+    traces.render(reference)
+    for name in ("traces.parquet", "candidates.parquet"):
+        assert set(pd.read_parquet(reference / name)["variant"]) == {"faithful", "released"}
+    table = pd.read_csv(reference / "candidates.csv")
+    assert set(table["variant"]) == {"faithful", "released"} and list(table.columns) == traces.COLUMNS
+    for cell in cells(k=3):
+        _, drawn = read(stored, cell)
+        per_graph = drawn.groupby("instance")["found"]
+        own = table[table["variant"] == cell.method.variant].set_index("metric")["mean"]
+        assert own["k"] == 3 and own["validity_at_k"] == pytest.approx(per_graph.any().mean(), abs=1e-5)
+        first = drawn[drawn["candidate"] == 0]["found"].mean()
+        assert own["validity_at_1"] == pytest.approx(first, abs=1e-5)
+    assert not artefacts_check(reference, complete=True)[1]
+    traces.render(tmp_path)  # which has none
+    assert not (tmp_path / "candidates.csv").exists()

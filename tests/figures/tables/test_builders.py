@@ -312,6 +312,18 @@ def test_tuning_names_rows_and_says_that_effort_differs(tmp_path: Path) -> None:
     assert "./reproduce.sh hpo computes it" in tables.markdown("tuning", Results((tmp_path / "nowhere",)))
 
 
+def test_what_several_candidates_are_worth_is_a_row_per_method(tmp_path: Path) -> None:
+    worth = {"k": 10, "validity_at_1": 0.8, "validity_at_k": 0.95, "distinct": 7.25, "jaccard_distance": 0.5}
+    whose = {"dataset": "asd", "method": "rsgg-ce", "variant": "faithful", "ci_low": 0.25, "ci_high": 0.75}
+    rows = [{**whose, "metric": metric, "mean": mean, "n": 101} for metric, mean in worth.items()]
+    results = stored(tmp_path, "candidates", rows)
+    (short,), (every,) = (tables.sheets("candidates", results, everything=whole) for whole in (False, True))
+    assert [group.heading for group in short.groups] == ["ASD"]
+    assert [cell.text for cell in short.rows[0]][1:] == ["10", "0.800", "0.950", "7.2", "–", "0.500", "–", "101"]
+    assert every.rows[0][2].text == "0.800 [0.250, 0.750]" and "--all" in short.notes[0] and not every.notes
+    assert "./reproduce.sh traces computes it" in tables.markdown("candidates", Results((tmp_path / "nowhere",)))
+
+
 def test_how_training_ended_is_shown_fit_by_fit(tmp_path: Path) -> None:
     line = {"dataset": "asd", "method": "rsgg-ce", "variant": "faithful", "seed": 0, "fold": 0, "class": 1, "epochs": 5,
             "discriminator_loss": 0.5, "generator_loss": 0.7, "flip_rate": 1.0, "edits": 2.0, "diversity": 1.0,
