@@ -105,7 +105,7 @@ experiment(
 )  # fmt: skip
 experiment("hpo", "benchmarks.hpo:Hpo", "Search for hyper-parameters.", "hpo --method cf2", options.HpoOptions)
 experiment(
-    "traces", "benchmarks.traces:Traces", "What RSGG-CE's sampler does step by step, and what several candidates are worth.",
+    "traces", "benchmarks.traces:Traces", "RSGG-CE's sampler step by step, and what several candidates are worth.",
     "traces --folds 0", options.TraceOptions,
 )  # fmt: skip
 
