@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import torch
 from torch import Tensor
 
@@ -18,7 +20,9 @@ S2 = (0, 36, 37, 38, 81, 40, 41, 74, 75, 76, 70, 72, 114, 20, 21, 73, 90, 28, 29
 class ASDOracle(Oracle):
     """Class 1 iff x = 3.284 - .1817 a + .0433 b > 0, with a, b the edges inside two sets of brain regions.
 
-    The rule of Abrate & Bonchi (2021). An edge counted twice weighs twice, as in the released code.
+    The rule of Abrate & Bonchi (2021). In the released code a and b are half the sums of all entries of a part of the
+    adjacency matrix. So they are here, for released methods whose matrices are not those of simple graphs: an edge
+    counted twice weighs twice, a self loop one half, and so does an entry whose opposite is missing.
     """
 
     name = "asd"
@@ -26,17 +30,29 @@ class ASDOracle(Oracle):
 
     def __init__(self) -> None:
         weight = torch.zeros(N_REGIONS, N_REGIONS, dtype=torch.float64)
+        self.loop_weight = torch.zeros(N_REGIONS, dtype=torch.float64)
         for regions, value in ((S1, WEIGHT_S1), (S2, WEIGHT_S2)):
             inside = torch.zeros(N_REGIONS, dtype=torch.float64)
             inside[list(regions)] = 1
             weight += value * torch.triu(torch.outer(inside, inside), 1)
+            self.loop_weight += value * inside / 2
         self.weight = weight
 
     def score(self, adjacency: Tensor) -> Tensor:
         """x, linear in the adjacency matrix, float64 [B]."""
         self._require_regions(adjacency)
-        u, v = self.weight.to(adjacency.device).nonzero(as_tuple=True)
-        return self._linear(adjacency[:, u, v])
+        positions, weight, loop_weight = (part.to(adjacency.device) for part in self._read)
+        read = adjacency.flatten(1).index_select(1, positions)
+        forth, back, loops = read.split((len(weight), len(weight), len(loop_weight)), 1)
+        x = self.intercept + ((forth.to(torch.float64) + back) / 2) @ weight
+        return x + loops.to(torch.float64) @ loop_weight
+
+    @cached_property
+    def _read(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Which entries of the flat matrix have a weight (pairs u < v, the same pairs as v > u, loops); the weights."""
+        (u, v), (nodes,) = self.weight.nonzero(as_tuple=True), self.loop_weight.nonzero(as_tuple=True)
+        n = len(self.weight)
+        return torch.cat((u * n + v, v * n + u, nodes * (n + 1))), self.weight[u, v], self.loop_weight[nodes]
 
     def _require_regions(self, adjacency: Tensor) -> None:
         if adjacency.shape[1:] != self.weight.shape:

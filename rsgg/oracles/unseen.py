@@ -89,7 +89,8 @@ class LinearRule(ASDOracle):
     def prepared(self, dataset: Dataset) -> LinearRule:
         n, rule = dataset.graphs.n_nodes, LinearRule(self.lobes)
         rng = numpy_rng(self.name, dataset.graphs.adjacency[0].numpy().tobytes().hex())
-        rule.weight, rule.intercept = torch.zeros(n, n, dtype=torch.float64), 0.0
+        rule.weight, rule.loop_weight = torch.zeros(n, n, dtype=torch.float64), torch.zeros(n, dtype=torch.float64)
+        rule.intercept = 0.0
         lobes = torch.from_numpy(rng.permutation(LOBES)[: 2 * self.lobes]).split(self.lobes)
         for value, own in zip((rng.uniform(0.1, 0.2), -rng.uniform(0.05, 0.1)), lobes, strict=True):
             inside = torch.isin(torch.arange(n) % LOBES, own).double()

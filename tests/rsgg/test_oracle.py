@@ -118,6 +118,16 @@ def test_asd_rule_counts_edges_inside_two_sets() -> None:
     assert (relaxed[:, 1] > 0.5).long().tolist() == expected and torch.allclose(relaxed.sum(1), torch.ones(60).double())
 
 
+def test_asd_rule_reads_half_the_sum_of_any_matrix() -> None:
+    """As the released rule does with matrices of released methods: self loops, and entries without their opposite."""
+    matrices = np.random.default_rng(1).binomial(2, 0.05, (40, 116, 116)).astype(np.uint8)
+    half = [[matrix[np.ix_(part, part)].sum() / 2 for part in (S1, S2)] for matrix in matrices]
+    expected = [3.2844839747590915 - 0.181742414867891 * a + 0.04327200353999672 * b for a, b in half]
+    batch, oracle = GraphBatch(torch.from_numpy(matrices), torch.full((40,), 116)), ASDOracle()
+    np.testing.assert_allclose(oracle.score(batch.adjacency), expected, rtol=1e-12)
+    assert oracle.predict(batch).tolist() == [int(x > 0) for x in expected] and 0 < sum(x > 0 for x in expected) < 40
+
+
 def test_asd_relaxation_is_differentiable_and_the_empty_graph_is_class_1() -> None:
     adjacency = torch.full((2, 116, 116), 0.01, dtype=torch.float64, requires_grad=True)
     ASDOracle().relaxed(adjacency)[:, 1].sum().backward()
