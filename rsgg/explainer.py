@@ -197,7 +197,9 @@ class Capabilities:
     permutation_invariant: bool = True
     deterministic: bool = False
     may_return_invalid: bool = False  # returns graphs that it did not ask the oracle about, or that are not simple
-    reads_labels: bool = False  # takes the classes of training graphs from the labels: they are no oracle calls
+    # Takes the classes of training graphs from the labels: they are no oracle calls. `GraphBatch.labels` has the true
+    # ones where they are known; elsewhere, and for methods that do not look there, the oracle's classes stand for them.
+    reads_labels: bool = False
     # In `explain` it learns about classes only from `CountingOracle.predict` and `first_flip`, with owners, and takes
     # any class but the input's: then `CountingOracle.explaining` leads it to a wanted class, without its knowing.
     targets: bool = False

@@ -447,6 +447,9 @@ class GraphBatch(Sequence[Graph]):
 
     `origin` is for graphs that edits of nodes have made of others (`rsgg.edits`): which node of the original each node
     was, int64 [B, N], -1 for added nodes and on padding; None where nodes are those of the originals.
+
+    `labels` are the true labels, int64 [B]. A benchmark attaches them for methods that say that they read them
+    (`Capabilities.reads_labels`); elsewhere they are None.
     """
 
     adjacency: Tensor
@@ -458,6 +461,7 @@ class GraphBatch(Sequence[Graph]):
     node_names: tuple[tuple[Hashable, ...] | None, ...] = ()
     origin: Tensor | None = None
     given: tuple[Given | None, ...] = ()
+    labels: Tensor | None = None
 
     def __post_init__(self) -> None:
         shape, count = tuple(self.adjacency.shape), len(self.adjacency)
@@ -474,6 +478,10 @@ class GraphBatch(Sequence[Graph]):
             raise GraphError(
                 f"A batch of shape {shape} has edge features of shape {tuple(self.edge_features.shape)}; they must be "
                 f"{list(shape)}, or that with a width."
+            )
+        if self.labels is not None and tuple(self.labels.shape) != (count,):
+            raise GraphError(
+                f"A batch of {count} graphs has labels of shape {tuple(self.labels.shape)}; give one each."
             )
         if self.names and len(self.names) != count:
             raise GraphError(f"A batch of {count} graphs has {len(self.names)} names; give one each, or none.")
@@ -613,6 +621,7 @@ class GraphBatch(Sequence[Graph]):
             tuple(self.node_names[i] for i in index.tolist()) if self.node_names else (),
             None if self.origin is None else self.origin[index],
             tuple(self.given[i] for i in index.tolist()) if self.given else (),
+            None if self.labels is None else self.labels[index],
         )
 
     def cropped(self, n: int) -> GraphBatch:
@@ -627,6 +636,7 @@ class GraphBatch(Sequence[Graph]):
             self.node_names,
             None if self.origin is None else self.origin[:, :n],
             self.given,
+            self.labels,
         )
 
     def resized(self, n: int) -> GraphBatch:

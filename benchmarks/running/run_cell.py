@@ -96,7 +96,10 @@ class Run:
     def __post_init__(self) -> None:
         self.fold = self.problem.folds(self.cell.folds, self.cell.seed)[self.cell.fold]
         self.problem = self.problem.in_fold(self.fold)
-        self.train, self.test = (self.problem.graphs.select(part) for part in (self.fold.train, self.fold.test))
+        graphs = self.problem.graphs
+        if self.explainer.capabilities.reads_labels:
+            graphs = replace(graphs, labels=self.problem.labels)
+        self.train, self.test = (graphs.select(part) for part in (self.fold.train, self.fold.test))
 
     def fit(self) -> None:
         """Fit the explainer on the training graphs, as this cell's seed says."""

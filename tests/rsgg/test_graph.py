@@ -388,6 +388,7 @@ def test_a_graph_without_a_name_is_explained_the_same_wherever_it_stands(explain
 def test_selection_by_position_mask_and_slice() -> None:
     batch = GraphBatch.of([Graph(nx.to_numpy_array(tree(n)), np.full((n, 1), n)) for n in (3, 4, 5, 6)])
     batch.encodings["degree"] = batch.adjacency.sum(2, keepdim=True).float()
+    batch = replace(batch, labels=torch.tensor([0, 1, 0, 2]))
     for chosen in (
         batch.select(torch.tensor([1, 3])),
         batch.select(torch.tensor([False, True, False, True])),
@@ -396,6 +397,9 @@ def test_selection_by_position_mask_and_slice() -> None:
         assert chosen.sizes.tolist() == [4, 6] and chosen.names == (batch.names[1], batch.names[3])
         assert chosen.features is not None and chosen.features[:, 0, 0].tolist() == [4, 6]
         assert torch.equal(chosen.encoding("degree"), batch.encodings["degree"][[1, 3]])
+        assert chosen.labels is not None and chosen.labels.tolist() == [1, 2] and chosen.cropped(6).labels is not None
+    with pytest.raises(GraphError, match="4 graphs has labels of shape"):
+        replace(batch, labels=torch.zeros(3, dtype=torch.long))
 
 
 def test_candidates_take_size_and_features_from_their_owner() -> None:

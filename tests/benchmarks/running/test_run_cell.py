@@ -22,6 +22,7 @@ from benchmarks.running.options import RunOptions
 from benchmarks.running.plan import grid
 from benchmarks.running.run_cell import Observer, Outcome, Report, Run, run_cell
 from benchmarks.running.workers import Work
+from rsgg.baselines.released.clear import ReleasedCLEAR
 from rsgg.data import TreeCycles
 from rsgg.oracles import Oracle
 from tests import standins
@@ -313,3 +314,13 @@ def test_a_dry_run_lists_everything_and_computes_nothing(tmp_path: Path, capsys:
     dry_run(wanted, Store(tmp_path), RunOptions(out=tmp_path, jobs=2, fresh=True))
     assert "4 cells: 0 stored, 4 to compute" in capsys.readouterr().out
     assert fingerprints(tmp_path) == before
+
+
+def test_true_labels_are_for_methods_that_say_that_they_read_them() -> None:
+    """And of each graph its own, in training and in test."""
+    cell, problem = cells()[0], DATA.load(None)
+    plain = Run(cell, DRAWS.build(), problem)
+    assert plain.train.labels is None and plain.test.labels is None
+    reads = Run(cell, ReleasedCLEAR(), problem)
+    for part, graphs in ((reads.fold.train, reads.train), (reads.fold.test, reads.test)):
+        assert graphs.labels is not None and torch.equal(graphs.labels, problem.labels[part])
