@@ -10,36 +10,38 @@ Lines are those of github.com/MarioTheOne/GRETEL at commit fa60bd27b382, in `src
 another file below `src/` is named; all of them, with what is only inferred, are in `docs/evidence.md`. Deviations of
 what was run from the original paper and from the text:
 
-1. At explanation the auto-encoder is given the class that the graph *has* (`:108-110`), where the original asks for the
-   other one.
+1. In training the condition is 1 - y, the class that the graph does *not* have (`:170`), while its own matrix is
+   reconstructed; at explanation it is y (`:108-110`), where the original asks for the other class. y is the true label,
+   not the oracle's class. Here it is the label where graphs carry one (`GraphBatch.labels`), else the oracle's class.
 2. The classifier's term has no gradient: the oracle sees detached soft matrices (`:229-239`). Its questions are counted
-   all the same, one per graph and step, and make up the printed Oracle Calls: on Tree-Cycles 402 · 600 / 50 = 4824,
+   all the same, one per graph and epoch, and make up the printed Oracle Calls: on Tree-Cycles 402 · 600 / 50 = 4824,
    times .9 if one of ten folds was loaded from disk (inferred); on ASD 5339.4545.
-3. The weights λ of the loss enter a printed value only (`:248`, `:204`), not what is minimised (`:207`).
-4. Noise is uniform on [0, 1) instead of normal (`:441`).
-5. The data sets have no node features and no u; both are made of random numbers
-   (`dataset/converters/causality_converter.py:28-50`), for all graphs anew with every explanation (`:96`).
-6. Every ordered pair is drawn for itself, self loops included, and u-v is an edge if either direction was drawn
+3. The weights λ of the loss enter a printed value only (`:248`, `:204`). What is minimised is
+
+       KL + 10 · ‖X - X̂‖ / 4 + 10 · BCE(Â, A),
+
+   the KL averaged over the latent numbers (`:207`, `:218-226`, `:256`, `explainer/explainer_factory.py:191-192`).
+4. One step of Adam per epoch, on the mean over the batches, divided by their number once more (`:197-208`), with which
+   weight decay weighs six or seven times as much. Batches of ⌊.15 N⌋ graphs are shuffled and the last incomplete one is
+   dropped (`:279-283`); 600 epochs, rate 1e-2, weight decay 5e-5, dropout .1 in the decoders
+   (`config/aaai/comparison/clear-tc28/` and `clear-asd/`, lines 23-31).
+5. Noise is uniform on [0, 1) instead of normal, in training only; at explanation z is the mean (`:434-444`).
+6. The data sets have no node features and no u; both are made of random numbers
+   (`dataset/converters/causality_converter.py:28-50`): u is one of 0, …, 9, the first feature is noise plus half the
+   mean degree, the same for all nodes, the second a normal number per node. They are drawn once for a training, and for
+   every explanation anew (`:96`).
+7. The graph convolution is not rectified. Its sum over the nodes is normalised over the batch (`:381-383`, `:420`); the
+   decoder of edges reads u (`:404-406`); the prior's log-variance passes a sigmoid (`:327-331`).
+8. In training every reconstruction is encoded as well, for a term that is not minimised (`:176-180`, `:207`). What is
+   left of it are the moving averages of the encoder's normalisations, which are used at explanation: they have seen
+   the reconstructions as often as the graphs.
+9. Every ordered pair is drawn for itself, self loops included, and u-v is an edge if either direction was drawn
    (`:113-116`).
-7. Batches of ⌊.15 N⌋ graphs, the last incomplete one dropped (`:279-283`); 600 epochs, rate 1e-2, weight decay 5e-5,
-   dropout .1 (`config/aaai/comparison/clear-tc28/`, lines 23-31).
-8. Nodes are numbered as they first appear in a list of edges (`dataset/dataset_base.py:189`): so is the data set here,
-   by default.
+10. Nodes are numbered as they first appear in a list of edges (`dataset/dataset_base.py:189`): so is the data set here,
+    by default.
 
-Not kept (what each would change is in `docs/evidence.md`; by a sketch with all of them GED on Tree-Cycles is within
-a few edits of this file's):
-
-1. In training the auto-encoder is given the *other* class (`:170`); here the graph's own, as at explanation.
-2. One step of Adam per epoch, on the mean over the batches (`:197-208`); here one per batch. Batches are shuffled
-   (`:281`); here they are in the order of the data.
-3. What is minimised is KL + 10 · ‖X - X̂‖ / 4 + 10 · BCE (`:226`, `:256`, `explainer/explainer_factory.py:191-192`),
-   with the KL averaged over the latent numbers (`:219`); here the terms have weight 1 and the KL is a sum.
-4. At explanation z is the mean, without noise (`:443-444`).
-5. Two features: a normal number per node, and one number per graph that is noise plus *half the mean degree*
-   (`dataset/converters/causality_converter.py:38-44`), so that it does tell how many edges there are; u is one number
-   from 0 to 9. All are drawn once before training. Here ten uniform features and a one-hot u are drawn in every step.
-6. The graph embedding is normalised over the batch and not rectified (`:381-383`), the decoder of edges reads u
-   (`:404-406`), and the prior's log-variance passes a sigmoid (`:327-331`).
+Not kept: the oracle is asked there about the soft matrix itself, here about Â > 1/2; no answer is used. Batches of an
+epoch, which share their weights, are computed at once.
 """
 
 from __future__ import annotations
@@ -48,10 +50,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from torch import Tensor
-from torch.nn.functional import one_hot
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits, pairwise_distance
 
-from rsgg.baselines.clear import CVAE, LATENT, N_AUXILIARY, Given, losses, normalised
 from rsgg.errors import FitError, GraphError
 from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, Interval, hyper
 from rsgg.graph import GraphBatch
@@ -59,7 +60,13 @@ from rsgg.oracles.oracle import CountingOracle
 from rsgg.rsgg_ce.adam import Adam
 from rsgg.seeds import seed_for, streams, torch_rng, uniforms
 
-N_FEATURES = 10  # columns of noise that stand for node features
+N_FEATURES = 2
+WIDTH, LATENT = 16, 16
+N_AUXILIARY = 10  # values of u
+NOISE_FROM, NOISE_TO = 0.15, 1.0  # of the first feature: u says in which tenth of this interval its noise lies
+WEIGHT_OF_FEATURES, WEIGHT_OF_EDGES = 10 / 4, 10.0
+MOMENTUM, SMALLEST_VARIANCE = 0.1, 1e-5  # torch's defaults of batch normalisation
+SMALLEST_DRAW = 2.0**-54  # added to a number from [0, 1), of which the normal quantile is taken
 
 
 @dataclass(kw_only=True)
@@ -87,43 +94,38 @@ class ReleasedCLEAR(Explainer):
     def _fit(self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, seed: int) -> None:
         if not graphs.of_one_size:
             raise FitError("CLEAR decodes a fixed number of nodes and needs graphs of one size; use another method.")
-        self.n_classes_ = oracle.n_classes
-        size = max(2, int(self.batch_ratio * len(graphs)))
-        batches = [batch for batch in torch.arange(len(graphs)).split(size) if len(batch) == size]
         rng = torch_rng(seed, "released clear")
+        numbers = torch.rand(len(graphs), 2 + graphs.n_nodes, generator=rng, dtype=torch.float64)
+        labels = classes if graphs.labels is None else graphs.labels
+        given = Given.of(graphs.adjacency, numbers, 1 - labels)  # in training the condition is the other class
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed_for(seed, "released clear"))
-            self.network_ = CVAE(graphs.n_nodes, N_FEATURES, self.n_classes_, self.dropout)
-            self._train(graphs, classes, batches, oracle, rng)
+            self.network_ = AutoEncoder(graphs.n_nodes, self.dropout)
+            self._train(given, graphs, oracle, rng)
         self.network_.eval()
 
-    def _train(
-        self, graphs: GraphBatch, classes: Tensor, batches: list[Tensor], oracle: CountingOracle, rng: torch.Generator
-    ) -> None:
+    def _train(self, given: Given, graphs: GraphBatch, oracle: CountingOracle, rng: torch.Generator) -> None:
+        """One step of Adam per epoch, along the gradient of all whole batches of the shuffled graphs."""
         optimiser = Adam(self.network_, self.lr, weight_decay=self.weight_decay)
+        size = max(2, int(self.batch_ratio * len(graphs)))
+        n_batches = len(graphs) // size
         self.history_: list[dict[str, float]] = []
-        adjacency = [graphs.adjacency[batch].float() for batch in batches]
-        known = list(zip(batches, adjacency, [normalised(a) for a in adjacency], strict=True))
         for epoch in range(self.epochs):
-            for batch, a, between in known:
-                noise = torch.rand(len(batch), N_AUXILIARY + graphs.n_nodes * N_FEATURES + LATENT, generator=rng)
-                given = self._given(a, classes[batch], noise, between)
-                terms = losses(self.network_, given, noise[:, -LATENT:])
-                loss = terms.divergence + terms.features + terms.edges
-                optimiser.zero_grad()
-                loss.backward()
-                optimiser.step()
-                # As in the released code the oracle is asked, and the answer, which has no gradient, is not used.
-                oracle.predict(graphs.candidates((terms.soft.detach() > 0.5).to(torch.uint8), batch))
-            self.history_.append({"epoch": epoch, "loss": float(loss.detach()), "edges": float(terms.edges.detach())})
+            batches = torch.randperm(len(graphs), generator=rng)[: n_batches * size].reshape(n_batches, size)
+            loss, edges, soft = losses(self.network_, given.select(batches), rng)
+            optimiser.zero_grad()
+            (loss / n_batches).backward()  # the mean over the batches is divided by their number once more
+            optimiser.step()
+            # As in the released code the oracle is asked, and the answer, which has no gradient, is not used.
+            oracle.predict(graphs.candidates((soft > 0.5).to(torch.uint8).flatten(0, 1), batches.flatten()))
+            self.history_.append({"epoch": epoch, "loss": float(loss.detach()), "edges": float(edges.detach())})
 
-    def _given(self, adjacency: Tensor, classes: Tensor, noise: Tensor, between: Tensor | None = None) -> Given:
-        """What the auto-encoder reads: features and u are noise; the class is the one that the graph has."""
-        batch, n, _ = adjacency.shape
-        u = noise[:, :1].mul(N_AUXILIARY).long()[:, 0]
-        features = noise[:, N_AUXILIARY : N_AUXILIARY + n * N_FEATURES].reshape(batch, n, N_FEATURES)
-        condition = one_hot(classes, self.n_classes_).float()
-        return Given(adjacency.float(), features, one_hot(u, N_AUXILIARY).float(), classes, condition, between)
+    @torch.no_grad()
+    def decoded(self, graphs: GraphBatch, classes: Tensor, numbers: Tensor) -> Tensor:
+        """Â of each graph, [B, N, N], not symmetric, for its own class and features made of `numbers`, [B, 2 + N]."""
+        given = Given.of(graphs.adjacency, numbers, classes if graphs.labels is None else graphs.labels)
+        mean, _ = self.network_.encode(given.pooled, given)
+        return self.network_.decode(mean, given)[1].sigmoid()
 
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
@@ -132,23 +134,169 @@ class ReleasedCLEAR(Explainer):
         if n != self.network_.n_nodes or not graphs.of_one_size:
             raise GraphError(f"CLEAR was fitted on graphs of {self.network_.n_nodes} nodes; fit it anew for these.")
         instance = torch.arange(len(graphs)).repeat_interleave(k)
-        read = N_AUXILIARY + n * N_FEATURES + LATENT
-        numbers = torch.from_numpy(uniforms(streams(graphs.names, k, seed, "released clear"), 0, read + n * n))
-        noise = numbers[:, :read].float()
-        given = self._given(graphs.adjacency[instance], classes[instance], noise)
-        with torch.no_grad():
-            mean, log_variance = self.network_.encode(given)
-            soft = self.network_.decode(mean + (log_variance / 2).exp() * noise[:, -LATENT:], given)[1]
-        drawn = numbers[:, read:].reshape(-1, n, n) < soft
+        numbers = torch.from_numpy(uniforms(streams(graphs.names, k, seed, "released clear"), 0, 2 + n + n * n))
+        soft = self.decoded(graphs.select(instance), classes[instance], numbers[:, : 2 + n])
+        drawn = numbers[:, 2 + n :].reshape(-1, n, n) < soft
         return [Candidate(adjacency) for adjacency in (drawn | drawn.transpose(1, 2)).to(torch.uint8)]
 
     def _state(self) -> dict[str, Tensor]:
         network = {f"network.{name}": tensor for name, tensor in self.network_.state_dict().items()}
-        return {"shape": torch.tensor([self.network_.n_nodes, self.n_classes_]), **network}
+        return {"n_nodes": torch.tensor(self.network_.n_nodes), **network}
 
     def _restore(self, state: dict[str, Tensor]) -> None:
-        n, self.n_classes_ = state["shape"].tolist()
-        self.network_ = CVAE(n, N_FEATURES, self.n_classes_, self.dropout).eval()
+        self.network_ = AutoEncoder(int(state["n_nodes"]), self.dropout).eval()
         weights = {name.removeprefix("network."): tensor for name, tensor in state.items() if "network." in name}
         self.network_.load_state_dict(weights)
         self.history_ = []
+
+
+# -- what the auto-encoder reads -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Given:
+    """Of B graphs: A [B, N, N], features X [B, N, 2], u and the class y [B, 1], pooled neighbourhoods [B, 2].
+
+    In training there is an axis more: S batches of B graphs each.
+    """
+
+    adjacency: Tensor
+    features: Tensor
+    auxiliary: Tensor
+    condition: Tensor
+    pooled: Tensor
+
+    @classmethod
+    def of(cls, adjacency: Tensor, numbers: Tensor, condition: Tensor) -> Given:
+        """With u and X made of random numbers from [0, 1), [B, 2 + N]."""
+        adjacency = adjacency.float()
+        u, features = random_features(adjacency, numbers)
+        return cls(adjacency, features, u, condition[:, None].float(), pooled(adjacency, features))
+
+    def select(self, batch: Tensor) -> Given:
+        return Given(
+            self.adjacency[batch], self.features[batch], self.auxiliary[batch], self.condition[batch],
+            self.pooled[batch],
+        )  # fmt: skip
+
+
+def random_features(adjacency: Tensor, numbers: Tensor) -> tuple[Tensor, Tensor]:
+    """u [B, 1], one of 0, …, 9, and X [B, N, 2] from numbers in [0, 1), [B, 2 + N].
+
+    The first feature is the same for all nodes: noise from tenth number u of [.15, 1], plus half the mean degree. The
+    second is a normal number per node.
+    """
+    u = (N_AUXILIARY * numbers[:, :1]).floor()
+    noise = NOISE_FROM + (NOISE_TO - NOISE_FROM) / N_AUXILIARY * (u + numbers[:, 1:2])
+    same = noise + adjacency.sum((1, 2))[:, None] / adjacency.shape[1] / 2
+    normal = torch.special.ndtri(numbers[:, 2:] + SMALLEST_DRAW)
+    return u.float(), torch.stack((same.expand_as(normal), normal), 2).float()
+
+
+def pooled(adjacency: Tensor, features: Tensor) -> Tensor:
+    """Σ over nodes of D^-½ Ã D^-½ X, [..., 2], with Ã the matrix with ones on its diagonal and D its row sums.
+
+    A graph convolution that is not rectified, summed over the nodes, knows no more of a graph than this.
+    """
+    looped = adjacency.clone()
+    looped.diagonal(dim1=-2, dim2=-1).fill_(1)
+    scale = looped.sum(-1, keepdim=True).rsqrt()
+    weights = (looped.transpose(-2, -1) @ scale) * scale  # column sums of the normalised matrix
+    return (weights.transpose(-2, -1) @ features)[..., 0, :]
+
+
+# -- the auto-encoder ------------------------------------------------------------------------------------
+
+
+class AutoEncoder(nn.Module):
+    """Encoder q(z | G, u, y), prior p(z | u), decoders X̂(z, y) and Â(z, u, y); u and y are one number each."""
+
+    def __init__(self, n_nodes: int, dropout: float) -> None:
+        super().__init__()
+        self.n_nodes = n_nodes
+        self.convolution, self.embedding = nn.Linear(N_FEATURES, WIDTH), Normalisation(WIDTH)
+        nn.init.xavier_uniform_(self.convolution.weight)
+        nn.init.zeros_(self.convolution.bias)
+        read = WIDTH + 2
+        self.to_mean = nn.Sequential(nn.Linear(read, LATENT), Normalisation(LATENT), nn.ReLU())
+        self.to_log_variance = nn.Sequential(nn.Linear(read, LATENT), Normalisation(LATENT), nn.ReLU(), nn.Sigmoid())
+        self.prior_mean = nn.Linear(1, LATENT)
+        self.prior_log_variance = nn.Sequential(nn.Linear(1, LATENT), nn.Sigmoid())
+
+        def decoder(inputs: int, outputs: int) -> nn.Sequential:
+            layers: list[nn.Module] = []
+            for width in (inputs, WIDTH):
+                layers += [nn.Linear(width, WIDTH), Normalisation(WIDTH), nn.Dropout(dropout), nn.ReLU()]
+            return nn.Sequential(*layers, nn.Linear(WIDTH, outputs))
+
+        self.to_features = decoder(LATENT + 1, n_nodes * N_FEATURES)
+        self.to_edges = decoder(LATENT + 2, n_nodes**2)
+
+    def encode(self, pooled: Tensor, given: Given) -> tuple[Tensor, Tensor]:
+        """Mean and log-variance of q, [..., 16] each, of graphs with these pooled neighbourhoods."""
+        convolution = self.convolution
+        graph = pooled @ convolution.weight.t() + self.n_nodes * convolution.bias  # the bias is added at every node
+        read = torch.cat((self.embedding(graph), given.auxiliary, given.condition), -1)
+        return self.to_mean(read), self.to_log_variance(read)
+
+    def decode(self, z: Tensor, given: Given) -> tuple[Tensor, Tensor]:
+        """X̂ [..., N, 2] and the logits of Â [..., N, N]."""
+        features = self.to_features(torch.cat((z, given.condition), -1))
+        logits = self.to_edges(torch.cat((z, given.auxiliary, given.condition), -1))
+        return features.unflatten(-1, (self.n_nodes, N_FEATURES)), logits.unflatten(-1, (self.n_nodes, self.n_nodes))
+
+    def update_averages(self) -> None:
+        for module in self.modules():
+            if isinstance(module, Normalisation):
+                module.update_averages()
+
+
+class Normalisation(nn.Module):
+    """Batch normalisation of several batches at once, each by its own mean and variance, as if one after the other.
+
+    In training x is [S, B, W]. The moving averages, by which graphs are normalised at explanation, are brought up to
+    date by `update_averages`: it takes what was seen since the last time batch by batch, and where there were two
+    passes (graphs, reconstructions), both of one batch before the next batch.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.ones(width)), nn.Parameter(torch.zeros(width))
+        self.register_buffer("average", torch.stack((torch.zeros(width), torch.ones(width))))  # of means and variances
+        self.average: Tensor
+        self.seen: list[Tensor] = []  # [S, 2, W] per pass
+
+    def forward(self, x: Tensor) -> Tensor:
+        mean, variance = self.average
+        if self.training:
+            variance, mean = torch.var_mean(x, 1, correction=0, keepdim=True)
+            unbiased = variance.detach() * (x.shape[1] / (x.shape[1] - 1))
+            self.seen.append(torch.cat((mean.detach(), unbiased), 1))
+        return (x - mean) * ((variance + SMALLEST_VARIANCE).rsqrt() * self.weight) + self.bias
+
+    def update_averages(self) -> None:
+        seen = torch.stack(self.seen, 1).flatten(0, 1)
+        shares = MOMENTUM * (1 - MOMENTUM) ** torch.arange(len(seen) - 1, -1, -1)
+        self.average.mul_((1 - MOMENTUM) ** len(seen)).add_(torch.einsum("s,saw->aw", shares, seen))
+        self.seen.clear()
+
+
+def losses(network: AutoEncoder, given: Given, rng: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
+    """What is minimised, averaged over S batches of B graphs, its BCE(Â, A), and Â [S, B, N, N] without gradient.
+
+    The released code encodes the reconstruction, too, for a term that it does not minimise. What is left of that are
+    the moving averages of the encoder's normalisations, which see the reconstructions as often as the graphs.
+    """
+    mean, log_variance = network.encode(given.pooled, given)
+    noise = torch.rand(mean.shape, generator=rng)
+    features, logits = network.decode(mean + (log_variance / 2).exp() * noise, given)
+    soft = logits.detach().sigmoid()
+    with torch.no_grad():
+        network.encode(pooled(soft, features), given)
+    network.update_averages()
+    prior_mean, prior_log_variance = network.prior_mean(given.auxiliary), network.prior_log_variance(given.auxiliary)
+    gap = log_variance - prior_log_variance
+    divergence = 0.5 * (gap.exp() + (mean - prior_mean) ** 2 * (-prior_log_variance).exp() - 1 - gap).mean()
+    distance = pairwise_distance(features.flatten(2), given.features.flatten(2)).mean()
+    edges = binary_cross_entropy_with_logits(logits, given.adjacency)
+    return divergence + WEIGHT_OF_FEATURES * distance + WEIGHT_OF_EDGES * edges, edges, soft

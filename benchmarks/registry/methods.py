@@ -348,7 +348,7 @@ METHODS: list[Method] = [
     ),
     Method(
         "clear", "released", "rsgg.baselines.released.clear:ReleasedCLEAR", "CLEAR, as released", SKY, "s",
-        revision=2, seconds_per_fold=15,
+        revision=3, seconds_per_fold=10,
     ),
     Method(
         "g-countergan", "faithful", "rsgg.baselines.gcountergan:GCounteRGAN", "G-CounteRGAN", ORANGE,

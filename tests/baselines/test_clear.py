@@ -1,4 +1,4 @@
-"""CLEAR: the auto-encoder's parts against closed forms, that it learns what it is asked, and the released one's law."""
+"""CLEAR: the auto-encoder's parts against closed forms, and that it learns what it is asked."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from torch.distributions import Normal, kl_divergence
 
 from rsgg.baselines import clear
 from rsgg.baselines.clear import CLEAR, CVAE, LATENT, Given, losses, symmetric
-from rsgg.baselines.released.clear import ReleasedCLEAR
 from rsgg.contract.explainer import TriangleOracle
 from rsgg.data import TreeCycles
 from rsgg.data.dataset import Dataset
 from rsgg.errors import FitError
 from rsgg.graph import GraphBatch
-from rsgg.oracles import CountingOracle, Oracle, TreeCyclesOracle
+from rsgg.oracles import Oracle, TreeCyclesOracle
 from rsgg.rsgg_ce.adam import Adam
 
 
@@ -143,39 +142,3 @@ def test_it_needs_a_relaxation_and_says_so(data: Dataset) -> None:
 def test_symmetric_has_no_self_loops() -> None:
     soft = symmetric(torch.rand(2, 4, 4))
     assert torch.equal(soft, soft.transpose(1, 2)) and not soft.diagonal(dim1=1, dim2=2).any()
-
-
-# -- as released -----------------------------------------------------------------------------------------
-
-
-def test_released_asks_as_often_as_the_printed_row_says() -> None:
-    """⌊.15 · 450⌋ = 67 graphs, six whole batches, per epoch: 402; and on 90 and 91 graphs 78 and 91."""
-    for n_train, per_epoch in ((450, 402), (90, 78), (91, 91)):
-        graphs = TreeCycles(n_nodes=8, n_graphs=n_train, max_cycle_nodes=3).load().graphs
-        oracle = CountingOracle(TreeCyclesOracle())
-        ReleasedCLEAR(epochs=2).fit(graphs, oracle)
-        assert oracle.calls == 2 * per_epoch
-    folds = [78 * 600 / 11] + 9 * [91 * 600 / 10]
-    assert pytest.approx(4341.6) == 402 * 600 / 50 * 0.9 and np.mean(folds) == pytest.approx(5339.4545, abs=1e-4)
-
-
-def test_released_writes_cyclic_graphs_whatever_it_is_asked() -> None:
-    """And its GED is near that of a decoder that knows the mean adjacency matrix and nothing else."""
-    data = TreeCycles(n_graphs=200).load()
-    explainer = ReleasedCLEAR(epochs=120).fit(data.graphs[:150], TreeCyclesOracle())
-    results = explainer.explain(data.graphs[150:], TreeCyclesOracle())
-    returned = [result.returned for result in results]
-    assert TreeCyclesOracle().predict(GraphBatch.of(returned)).all() and {r.calls for r in results} == {1}
-    p = data.graphs.adjacency.double().mean(0)
-    q = 1 - (1 - p) ** 2
-    expected = float(torch.triu(p * (1 - q) + (1 - p) * q, 1).sum())
-    ours = np.mean([np.triu((r.input.adjacency > 0) != (r.returned.adjacency > 0), 1).sum() for r in results])
-    assert ours == pytest.approx(expected, rel=0.1)
-    assert any(result.returned.adjacency.diagonal().any() for result in results), "self loops are possible"
-
-
-def test_released_conditions_on_the_class_that_the_graph_has() -> None:
-    explainer = ReleasedCLEAR.tiny()
-    explainer.n_classes_ = 2
-    shown = explainer._given(torch.zeros(2, 4, 4), torch.tensor([0, 1]), torch.rand(2, 10 + 40 + LATENT))
-    assert shown.condition.tolist() == [[1, 0], [0, 1]]
