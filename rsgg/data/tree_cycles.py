@@ -25,7 +25,8 @@ from rsgg.seeds import numpy_rng
 FAMILY = "tree-cycles"
 Order = Literal["generation", "edge-list", "random"]
 """How nodes are numbered: tree first and cycles last; by first appearance in the list of edges u < v, as the released
-files have it (the default: methods that compare nodes by their number depend on it); or at random."""
+code reads its files (the default: methods that compare nodes by their number depend on it); or at random. Nodes in the
+order of the list keep the numbers of their generation as names (`Graph.node_names`), as they do there."""
 
 
 @dataclass(frozen=True)
@@ -107,18 +108,22 @@ class TreeCycles:
         """Generate the graphs; there are no files, `data_dir` is not looked at."""
         adjacency = torch.zeros(self.n_graphs, self.n_nodes, self.n_nodes, dtype=torch.uint8)
         labels = torch.zeros(self.n_graphs, dtype=torch.long)
-        choices = self.cycle_choices()
+        choices, node_names = self.cycle_choices(), list[tuple[int, ...]]()
         for i in range(self.n_graphs):
             edges, cyclic = self._graph(i, choices)
+            if self.order == "edge-list":
+                listed = _by_first_appearance(edges)
+                edges = listed.argsort()[edges]
+                node_names.append(tuple(listed.tolist()))
             u, v = torch.from_numpy(edges).unbind(1)
             adjacency[i, u, v] = adjacency[i, v, u] = 1
             labels[i] = int(cyclic)
         names = tuple(f"{FAMILY}/{i:04d}" for i in range(self.n_graphs))
         sizes = torch.full((self.n_graphs,), self.n_nodes)
-        return Dataset(FAMILY, GraphBatch(adjacency, sizes, names=names), labels)
+        return Dataset(FAMILY, GraphBatch(adjacency, sizes, names=names, node_names=tuple(node_names)), labels)
 
     def _graph(self, i: int, choices: list[tuple[int, int]]) -> tuple[np.ndarray, bool]:
-        """Edges [E, 2] of graph i, and whether it has cycles."""
+        """Edges [E, 2] of graph i, numbered as generated or at random, and whether it has cycles."""
         names = (FAMILY, self.n_nodes, choices, self.seed, i)
         rng = numpy_rng(*names)
         cyclic = bool(rng.integers(2))
@@ -126,9 +131,7 @@ class TreeCycles:
         n_tree = self.n_nodes - number * size
         cycles = [_attached_cycle(n_tree + c * size, size, rng) for c in range(number)]
         edges = np.concatenate((random_tree(n_tree, rng), *cycles))
-        if self.order == "edge-list":
-            edges = _by_first_appearance(edges)
-        elif self.order == "random":
+        if self.order == "random":
             edges = numpy_rng(*names, "order").permutation(self.n_nodes)[edges]
         return edges, cyclic
 
@@ -171,9 +174,9 @@ def _attached_cycle(start: int, size: int, rng: np.random.Generator) -> np.ndarr
 
 
 def _by_first_appearance(edges: np.ndarray) -> np.ndarray:
-    """The same graph with nodes renumbered as they first appear in the sorted list of edges u < v."""
+    """The nodes of a connected graph as they first appear in the sorted list of its edges u < v."""
     listed = np.sort(edges, axis=1)
     listed = listed[np.lexsort((listed[:, 1], listed[:, 0]))]
     _, first = np.unique(listed, return_index=True)  # every node is there: the graph is connected
-    renumbered: np.ndarray = np.argsort(np.argsort(first))[edges]
-    return renumbered
+    order: np.ndarray = np.argsort(first)
+    return order

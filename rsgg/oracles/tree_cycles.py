@@ -100,7 +100,7 @@ class TreeCyclesOracle(Oracle):
         """The edges on cycles, i.e. those that are no bridges: removing a bridge never changes the class."""
         on_cycle = graphs.edge_mask.clone()
         for i, graph in enumerate(graphs):
-            for u, v in nx.bridges(graph.to_networkx()):
+            for u, v in nx.bridges(nx.from_numpy_array(graph.adjacency > 0)):  # by position, whatever nodes are called
                 on_cycle[i, min(u, v), max(u, v)] = False
         return on_cycle
 

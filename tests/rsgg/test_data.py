@@ -123,6 +123,7 @@ def test_generation_order_has_cycles_last_and_edge_list_order_is_that_of_a_store
         nx.write_edgelist(network, tmp_path / "edges", data=False)
         read = nx.read_edgelist(tmp_path / "edges", nodetype=int)
         np.testing.assert_array_equal(nx.to_numpy_array(read), stored.graphs[i].adjacency)
+        assert stored.graphs[i].node_names == tuple(read), "nodes keep the names that the file has"
 
 
 def test_a_graph_depends_on_its_seed_and_not_on_the_count() -> None:
