@@ -369,7 +369,7 @@ METHODS: list[Method] = [
         seconds_per_fold=15,
     ),
     Method(
-        "meg", "released", "rsgg.baselines.released.meg:ReleasedMEG", "MEG, as released", PINK, "s",
+        "meg", "released", "rsgg.baselines.released.meg:ReleasedMEG", "MEG, as released", PINK, "s", revision=2,
         tasks=NOT_ASD, limit=MEMORY,
     ),
     Method("obs", "search", f"{SEARCH}:OBS", "OBS", "black", "^"),

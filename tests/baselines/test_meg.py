@@ -1,4 +1,4 @@
-"""MEG and MEG as released, against full forward passes, closed forms, brute force and sequential arithmetic."""
+"""MEG against full forward passes, closed forms, brute force and sequential arithmetic."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,8 +9,6 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
-from scipy.integrate import quad
-from scipy.stats import beta
 from torch import Tensor
 
 from rsgg.baselines import meg
@@ -30,10 +28,9 @@ from rsgg.baselines.meg import (
     q_learning,
     reward,
 )
-from rsgg.baselines.released.meg import ReleasedMEG, end_states
+from rsgg.baselines.released.meg import ReleasedMEG
 from rsgg.contract.checking import run_check
 from rsgg.contract.explainer import CHECKS, Subject, TriangleOracle
-from rsgg.data import TreeCycles
 from rsgg.errors import UsageError
 from rsgg.graph import GraphBatch
 from rsgg.oracles import CountingOracle, Oracle, TreeCyclesOracle
@@ -373,57 +370,3 @@ def test_a_budget_ends_the_search_with_what_it_has() -> None:
     assert poor.calls == 2 and (poor.found or poor.reason == "the oracle budget was used up")
     (enough,) = EASY.explain([tree(10)], CountingOracle(TreeCyclesOracle(), 12))
     assert enough.found and enough.calls == 12
-
-
-# -- as released -------------------------------------------------------------------------------------------
-
-
-def smallest_of_ten(pairs: int) -> float:
-    """P times the mean of the smallest of ten draws of Beta(6, 5), by integrating its survival function."""
-    return pairs * quad(lambda x: beta.sf(x, 6, 5) ** 10, 0, 1)[0]
-
-
-def test_released_reproduces_the_printed_row_on_32_nodes() -> None:
-    data = TreeCycles(n_nodes=32).load()
-    results = ReleasedMEG().explain(data.graphs, TreeCyclesOracle())
-    ged = np.array([len(r.edits) for r in results])
-    assert ged.mean() == pytest.approx(159.7, abs=4)
-    assert ged.mean() == pytest.approx(smallest_of_ten(496), abs=3 * ged.std() / np.sqrt(len(ged)))
-    assert np.mean([len(r.edits) / r.input.size for r in results]) == pytest.approx(2.51, abs=0.07)
-    after = TreeCyclesOracle().predict(GraphBatch.of([r.returned for r in results]))
-    assert (after == 1).all()  # so that its correctness is the share of trees
-    assert {r.calls for r in results} == {1}
-
-
-def test_released_on_28_nodes() -> None:
-    data = TreeCycles().load()
-    ged = np.array([len(r.edits) for r in ReleasedMEG().explain(data.graphs, TreeCyclesOracle())])
-    assert smallest_of_ten(378) == pytest.approx(121.7, abs=0.5)
-    assert ged.mean() == pytest.approx(123.9, abs=4)
-
-
-def test_released_end_states_step_by_step() -> None:
-    """One matrix, changed in place while actions are enumerated; a copy is made of each action."""
-    rng = np.random.default_rng(3)
-    prefixes = rng.integers(1, 16, size=(6, 4))
-    for row, flipped in zip(prefixes, end_states(prefixes, 15), strict=True):
-        state = np.zeros(15, dtype=bool)
-        enumerated = _enumerate(state.copy())[0]
-        for length in row:
-            state = enumerated[length - 1]
-            enumerated, left = _enumerate(state)
-        assert np.array_equal(left, flipped)
-
-
-def _enumerate(matrix: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
-    actions = []
-    for pair in range(len(matrix)):
-        matrix[pair] = not matrix[pair]
-        actions.append(matrix.copy())
-    return actions, matrix
-
-
-def test_released_does_not_fit_into_memory_on_116_nodes() -> None:
-    large, small = ReleasedMEG().explain([nx.empty_graph(116), nx.path_graph(8)], TreeCyclesOracle())
-    assert large.reason == "6670 actions of 13457 inputs per step do not fit into memory"
-    assert small.found

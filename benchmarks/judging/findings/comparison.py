@@ -108,8 +108,8 @@ def clear_has_no_counterfactual_signal(results: Evidence) -> Finding:
 @finding(4, "The sizes in MEG's row are those of 32-node graphs, and its printed Oracle Calls are 0.")
 def meg_is_from_other_graphs(results: Evidence) -> Finding:
     """Confirmed if the printed GED / Sparsity is the |V| + |E| of our 32-node graphs (within one) and not that of the
-    28-node ones, and zero calls are printed. How the end states come about in `ReleasedMEG` was inferred from the
-    printed mean, and the stored runs refute its spread (docs/evidence.md)."""
+    28-node ones, and zero calls are printed. How the end states come about in `ReleasedMEG` was read in a commit that
+    was chosen because it fits the stored runs, whose mean is printed (docs/evidence.md)."""
     sizes = {data: _size(results.rows(data, "meg", "released")) for data in ("tree-cycles-32", "tree-cycles")}
     ged = [results.mean(data, "meg", "released", "ged") for data in sizes]
     printed_size = {
@@ -123,8 +123,8 @@ def meg_is_from_other_graphs(results: Evidence) -> Finding:
         f"The printed GED over Sparsity is {printed_size['meg']:.1f} in MEG's row and {min(others):.1f} to "
         f"{max(others):.1f} in the others; the printed calls are 0.",
         f"|V| + |E| is {sizes['tree-cycles-32']:.1f} for graphs of 32 nodes and {sizes['tree-cycles']:.1f} for 28. Our "
-        f"reading of the end states has GED {ged[0]:.1f} on 32 nodes and {ged[1]:.1f} on 28; it was inferred from the "
-        "printed mean, and the stored runs refute its spread (standard deviation 29 against 39, docs/evidence.md).",
+        f"reading of the end states has GED {ged[0]:.1f} on 32 nodes and {ged[1]:.1f} on 28; it is the code of a "
+        "commit that was chosen because it fits the stored runs (docs/evidence.md).",
         {
             "the printed GED over Sparsity is the size of graphs of 32 nodes, and not of 28": fits == [True, False],
             "the printed Oracle Calls are 0": paper_value("tree-cycles", "meg", "oracle_calls") == 0,
