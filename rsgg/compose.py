@@ -191,7 +191,9 @@ class Minimised(Composed):
 
     @property
     def capabilities(self) -> Capabilities:  # type: ignore[override]  # the base's, so not the class's
-        return replace(self.base.capabilities, deterministic=False, may_return_invalid=False, constraints=True)
+        return replace(
+            self.base.capabilities, deterministic=False, may_return_invalid=False, asymmetric=False, constraints=True
+        )
 
     def _explain(
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
@@ -374,10 +376,14 @@ def _is_simple(adjacency: Tensor) -> bool:
 
 
 def _simple_graphs(candidates: list[Candidate], graphs: GraphBatch, k: int) -> tuple[Tensor, Tensor]:
-    """The owners that have a graph, int64 [R], and these graphs without self loops and multiplicities, [R, N, N]."""
+    """The owners that have a graph, int64 [R], and these graphs without self loops and multiplicities, [R, N, N].
+
+    Of a matrix that is not symmetric the upper triangle counts, as in `Counterfactual.edits`.
+    """
     found = [(i, c.adjacency) for i, c in enumerate(candidates) if c.adjacency is not None]
     simple = torch.zeros(len(found), *graphs.adjacency.shape[1:], dtype=torch.uint8)
     for row, (i, adjacency) in enumerate(found):
         n = int(graphs.sizes[i // k])
-        simple[row, :n, :n] = (adjacency[:n, :n] > 0).to(torch.uint8).fill_diagonal_(0)
+        upper = (adjacency[:n, :n] > 0).to(torch.uint8).triu(1)
+        simple[row, :n, :n] = upper + upper.T
     return torch.tensor([i for i, _ in found], dtype=torch.long), simple

@@ -197,6 +197,7 @@ class Capabilities:
     permutation_invariant: bool = True
     deterministic: bool = False
     may_return_invalid: bool = False  # returns graphs that it did not ask the oracle about, or that are not simple
+    asymmetric: bool = False  # returns matrices in which A_uv and A_vu may differ, as one released method does
     # Takes the classes of training graphs from the labels: they are no oracle calls. `GraphBatch.labels` has the true
     # ones where they are known; elsewhere, and for methods that do not look there, the oracle's classes stand for them.
     reads_labels: bool = False

@@ -2,7 +2,7 @@
 
 The released generator ends in a hard Bernoulli sample, [coin < sigmoid(A + r)], inside its forward pass. Comparing a
 coin with a probability has no gradient, so no loss ever reaches a weight of the generator: what is tabulated is its
-random initial state, where r is close to 0 and each pair is drawn with
+random initial state, where r is close to 0 and each ordered pair is drawn with
 
     p = sigmoid(A + r) ≈ sigmoid(A):   σ(1) = .731 for an edge, σ(0) = ½ for a missing one.
 
@@ -20,6 +20,10 @@ from the text of the RSGG-CE paper:
 2. The threshold that the paper's search chose (.5) is stored (`:342`) and never used.
 3. The loss has neither a price of the residual nor the classifier's term (`:245-247`).
 4. The candidate is never checked: it is returned whether or not it changes the class (`:87-91`).
+5. Every *ordered* pair has its own coin (`:433`); the matrix that comes out is not symmetric and stored as it is
+   (`:89`). So it is returned here. GED counts entries and halves their number; the ASD rule halves the sum of all
+   entries; the cycle rule reads a graph with an edge where either coin fell, three quarters of all pairs, which has a
+   cycle however it is read. `Counterfactual.edits`, which are pairs, are those of the upper triangle.
 
 How oracle calls are counted: the released loop scores every batch of each discriminator step with the oracle
 (`:179-211`), 250 iterations × 3 steps × 2 classes × b graphs. A batch has int(.1 · n_c) graphs of either class, by
@@ -30,14 +34,8 @@ about are generated, and their scores are not used either (`:221-222`). One ques
 it is about the class of the input (`:79`), which chooses the network (`:84`). Here that is known already, and the
 question is about the candidate; whatever the answer, the candidate is returned.
 
-Not kept:
-
-1. Every *ordered* pair has its own coin there (`:433`), and the matrix that comes out is not symmetric and stored as it
-   is (`:89`); here a pair has one coin, with the mean of both probabilities. The mean GED is the same, its spread and
-   that of the sums that the ASD rule reads is larger here; the cycle rule reads the graph that has an edge where
-   either coin fell, three quarters of all pairs there.
-2. The dense layer of the generator (`:366-368`) has 14 million weights for 28 nodes but 5.4·10⁹ for 116 (20 GB). Above
-   `MOST_DENSE_WEIGHTS` it is factorised as in `rsgg.baselines.gcountergan`; the network is random in either case.
+Not kept: the dense layer of the generator (`:366-368`) has 14 million weights for 28 nodes but 5.4·10⁹ for 116 (20 GB).
+Above `MOST_DENSE_WEIGHTS` it is factorised as in `rsgg.baselines.gcountergan`; the network is random in either case.
 """
 
 from __future__ import annotations
@@ -45,7 +43,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -78,7 +75,7 @@ class ReleasedGCounteRGAN(Explainer):
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         adds=True, removes=True, learns=True, generative=True, permutation_invariant=False,
-        may_return_invalid=True, reads_labels=True,
+        may_return_invalid=True, asymmetric=True, reads_labels=True,
     )  # fmt: skip
 
     @classmethod
@@ -110,16 +107,21 @@ class ReleasedGCounteRGAN(Explainer):
                 generators.append(Generator(self.n_nodes_, self.channels, rank, margin=0).eval())
         return generators
 
-    @torch.no_grad()
     def edge_probabilities(self, graphs: GraphBatch, classes: Tensor) -> Tensor:
-        """p = sigmoid(A + r) of each pair, from the network of the graph's class, [B, N, N]."""
+        """How likely each pair is an edge of the result, the mean of both directions, [B, N, N]."""
+        ordered = self.ordered_probabilities(graphs, classes)
+        return (ordered + ordered.transpose(1, 2)) / 2
+
+    @torch.no_grad()
+    def ordered_probabilities(self, graphs: GraphBatch, classes: Tensor) -> Tensor:
+        """p = sigmoid(A + r) of each ordered pair, from the network of the graph's class, [B, N, N]."""
         if (graphs.sizes != self.n_nodes_).any():
             raise GraphError(f"It was fitted on graphs of {self.n_nodes_} nodes; explain such graphs or fit it anew.")
         probabilities = torch.empty(graphs.adjacency.shape)
         block = max(1, BLOCK_CELLS // (self.channels * self.n_nodes_**2))
         for c, generator in enumerate(self.generators_):
             for rows in (classes == c).nonzero().flatten().split(block):
-                probabilities[rows] = edge_probabilities(generator, graphs.adjacency[rows].float())
+                probabilities[rows] = ordered_probabilities(generator, graphs.adjacency[rows].float())
         return probabilities
 
     def _explain(
@@ -127,8 +129,9 @@ class ReleasedGCounteRGAN(Explainer):
     ) -> list[Candidate]:
         instance = torch.arange(len(graphs)).repeat_interleave(k)
         seeds = streams(graphs.names, k, seed, "released g-countergan")
-        probabilities = self.edge_probabilities(graphs, classes)
-        drawn = sample(probabilities[instance], _coins(seeds, graphs.n_nodes)).to(torch.uint8)
+        probabilities = self.ordered_probabilities(graphs, classes)
+        coins = torch.from_numpy(uniforms(seeds, 0, graphs.n_nodes**2)).reshape(-1, graphs.n_nodes, graphs.n_nodes)
+        drawn = sample(probabilities[instance], coins).to(torch.uint8)
         affordable = torch.tensor([not oracle.exhausted(owner) for owner in range(len(drawn))])
         owner = affordable.nonzero().flatten()
         if len(owner):
@@ -155,27 +158,17 @@ def dense_weights(n_nodes: int, channels: int) -> int:
 # -- the released forward pass -----------------------------------------------------------------------------
 
 
-def edge_probabilities(generator: Generator, adjacency: Tensor) -> Tensor:
-    """sigmoid(A + r), the mean of both directions of a pair; nothing on the diagonal. Differentiable as it stands."""
-    drawn = torch.sigmoid(adjacency + generator.image(adjacency))
+def ordered_probabilities(generator: Generator, adjacency: Tensor) -> Tensor:
+    """sigmoid(A + r) of each ordered pair; nothing on the diagonal. Differentiable as it stands."""
     off_diagonal = 1 - torch.eye(adjacency.shape[1], device=adjacency.device)
-    return (drawn + drawn.transpose(1, 2)) / 2 * off_diagonal
+    return torch.sigmoid(adjacency + generator.image(adjacency)) * off_diagonal
 
 
 def sample(probabilities: Tensor, coins: Tensor) -> Tensor:
-    """[coin < p] for each pair: the comparison that no gradient passes."""
-    upper = (coins < probabilities).to(probabilities.dtype).triu(1)
-    return upper + upper.transpose(1, 2)
+    """[coin < p] for each ordered pair: the comparison that no gradient passes."""
+    return (coins < probabilities).to(probabilities.dtype)
 
 
 def forward(generator: Generator, adjacency: Tensor, coins: Tensor) -> Tensor:
     """The generator as it is trained in the released code: its output is the sample itself."""
-    return sample(edge_probabilities(generator, adjacency), coins)
-
-
-def _coins(seeds: np.ndarray, n_nodes: int) -> Tensor:
-    """A coin for each pair of each row, uniform on [0, 1), in the upper triangle of [R, N, N]."""
-    u, v = np.triu_indices(n_nodes, 1)
-    coins = np.zeros((len(seeds), n_nodes, n_nodes), dtype=np.float32)
-    coins[:, u, v] = uniforms(seeds, 0, len(u))
-    return torch.from_numpy(coins)
+    return sample(ordered_probabilities(generator, adjacency), coins)

@@ -357,7 +357,7 @@ METHODS: list[Method] = [
     ),
     Method(
         "g-countergan", "released", "rsgg.baselines.released.gcountergan:ReleasedGCounteRGAN",
-        "G-CounteRGAN, as released", ORANGE, "s",
+        "G-CounteRGAN, as released", ORANGE, "s", revision=2,
     ),
     # MEG's own paper rewards by the probability of the model; the control is told classes only.
     Method(

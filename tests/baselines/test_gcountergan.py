@@ -11,12 +11,15 @@ import torch
 from torch import Tensor
 
 from rsgg.baselines.gcountergan import ClassData, Discriminator, GCounteRGAN, Generator, Training
-from rsgg.baselines.released.gcountergan import ReleasedGCounteRGAN, dense_weights, edge_probabilities, forward
+from rsgg.baselines.released.gcountergan import ReleasedGCounteRGAN, dense_weights, forward, ordered_probabilities
+from rsgg.compose import Minimised
 from rsgg.contract import check_explainer
 from rsgg.contract.explainer import TriangleOracle
 from rsgg.data import ASD, TreeCycles
 from rsgg.errors import FitError, GraphError
+from rsgg.explainer import Counterfactual
 from rsgg.graph import Graph, GraphBatch
+from rsgg.metrics import ged
 from rsgg.oracles import ASDOracle, CountingOracle, Oracle, TreeCyclesOracle
 from tests.graphs import gnp_graphs, has_cycle, needs_asd, tree, unicyclic
 
@@ -190,7 +193,7 @@ def test_no_gradient_reaches_the_released_generator() -> None:
     torch.manual_seed(0)
     generator, discriminator = Generator(8, 8, None, margin=0), Discriminator(8, 4)
     adjacency = random_graphs(6, seed=0).adjacency.float()
-    assert edge_probabilities(generator, adjacency).requires_grad
+    assert ordered_probabilities(generator, adjacency).requires_grad
     generated = forward(generator, adjacency, torch.rand(adjacency.shape))
     assert not generated.requires_grad
     loss = torch.nn.functional.softplus(-discriminator(generated)).mean()
@@ -209,12 +212,19 @@ def test_the_released_schedule_asks_as_often_as_printed(n_training: int, calls: 
 
 
 def closed_form(graphs: GraphBatch) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and variance of each graph's GED for p = sigmoid(A): a lost edge 1 - σ(1), a gained one ½."""
+    """Mean and variance of each graph's GED for p = sigmoid(A): a lost edge 1 - σ(1), a gained one ½.
+
+    A pair has a coin in each direction, and each of them counts one half: its variance is half that of one coin.
+    """
     lost = 1 / (1 + math.e)
     n = graphs.n_nodes
     edges = np.array([graph.to_networkx().number_of_edges() for graph in graphs])
     missing = n * (n - 1) // 2 - edges
-    return lost * edges + missing / 2, lost * (1 - lost) * edges + missing / 4
+    return lost * edges + missing / 2, (lost * (1 - lost) * edges + missing / 4) / 2
+
+
+def distances(results: list[Counterfactual]) -> np.ndarray:
+    return np.array([ged(r.input.adjacency, r.returned.adjacency) for r in results])
 
 
 def test_released_on_tree_cycles_is_the_closed_form() -> None:
@@ -227,15 +237,33 @@ def test_released_on_tree_cycles_is_the_closed_form() -> None:
     results = explainer.explain(graphs, TreeCyclesOracle())
     assert all(has_cycle(r.returned.to_networkx()) for r in results)  # correctness is the share of trees
     mean, variance = closed_form(graphs)
-    edits = np.array([len(r.edits) for r in results])
+    edits = distances(results)
     assert abs(edits.mean() - mean.mean()) < 4 * math.sqrt(variance.sum()) / len(edits) + 0.01 * mean.mean()
     assert edits.mean() == pytest.approx(182.4, abs=2.5)
     # With the network's own probabilities there is nothing to allow for.
-    p = explainer.edge_probabilities(graphs, TreeCyclesOracle().predict(graphs)).double().numpy()
-    a = graphs.adjacency.double().numpy()
-    differs = np.triu(a * (1 - p) + (1 - a) * p, 1)
-    z = (edits.sum() - differs.sum()) / math.sqrt((differs * (1 - differs)).sum())
-    assert abs(z) < 4
+    p = explainer.ordered_probabilities(graphs, TreeCyclesOracle().predict(graphs)).double().numpy()
+    a, off_diagonal = graphs.adjacency.double().numpy(), 1 - np.eye(28)
+    differs = (a * (1 - p) + (1 - a) * p) * off_diagonal
+    z = (edits - differs.sum((1, 2)) / 2) / np.sqrt((differs * (1 - differs)).sum((1, 2)) / 4)
+    assert abs(z.sum()) < 4 * math.sqrt(len(z)) and z.std() == pytest.approx(1, abs=0.2)
+
+
+def test_released_has_a_coin_for_each_ordered_pair() -> None:
+    """The matrix is not symmetric; a pair is an edge in both directions as often as independent coins say."""
+    graphs = TreeCycles(n_graphs=60).load().graphs
+    results = ReleasedGCounteRGAN(iterations=1).fit(graphs, TreeCyclesOracle()).explain(graphs, TreeCyclesOracle())
+    drawn = np.stack([r.returned.adjacency for r in results])
+    assert set(np.unique(drawn)) == {0, 1} and not drawn.diagonal(axis1=1, axis2=2).any()
+    missing = np.triu(graphs.adjacency.numpy() == 0, 1)
+    forth, back = drawn[missing], drawn.transpose(0, 2, 1)[missing]
+    assert (forth & back).mean() == pytest.approx(1 / 4, abs=0.015) and (forth != back).mean() == pytest.approx(
+        1 / 2, abs=0.015
+    )
+    minimal = Minimised(base=ReleasedGCounteRGAN(iterations=1)).fit(graphs, TreeCyclesOracle())
+    smaller = minimal.explain(graphs[:6], TreeCyclesOracle())
+    assert all((r.returned.adjacency == r.returned.adjacency.T).all() for r in smaller) and any(
+        r.found for r in smaller
+    )
 
 
 @needs_asd
@@ -245,7 +273,7 @@ def test_released_on_asd() -> None:
     results = explainer.explain(data.graphs, ASDOracle())
     mean, _ = closed_form(data.graphs)
     assert mean.mean() == pytest.approx(3183.5, abs=0.1)
-    assert np.mean([len(r.edits) for r in results]) == pytest.approx(3184, abs=25)
+    assert distances(results).mean() == pytest.approx(3184, abs=25)
     assert dense_weights(116, 64) > 5e9
     assert sum(weight.numel() for weight in explainer.generators_[0].parameters()) < 15_000_000
 
