@@ -126,10 +126,29 @@ def test_released_returns_the_empty_graph_however_it_is_trained() -> None:
             assert {result.calls for result in results} == {1}
 
 
+def test_released_training_is_torchs_adam_on_one_graph_after_the_other() -> None:
+    """By automatic differentiation of ‖A⊙S‖₁, with weight decay, and with gradients that nobody clears."""
+    graphs = TreeCycles(n_nodes=8, n_graphs=7, max_cycle_nodes=3).load().graphs
+    start = ReleasedCF2(epochs=0).fit(graphs, TreeCyclesOracle()).logits_
+    logits, losses = torch.nn.Parameter(start.clone()), []
+    adam = torch.optim.Adam([logits], lr=1e-2, weight_decay=1e-5)
+    for _ in range(30):
+        for adjacency in graphs.adjacency:
+            soft = torch.sigmoid(logits)
+            loss = torch.linalg.norm((adjacency * (soft + soft.T) / 2).flatten(), ord=1)
+            loss.backward()
+            adam.step()
+            losses.append(float(loss.detach()))
+    ours = ReleasedCF2(epochs=30).fit(graphs, TreeCyclesOracle())
+    torch.testing.assert_close(ours.logits_, logits.detach(), rtol=1e-3, atol=1e-4)
+    curve = np.array(losses).reshape(30, 7).mean(1)
+    assert [step["loss"] for step in ours.history_] == pytest.approx(curve.tolist(), rel=1e-3)
+
+
 def test_released_mask_underflows_because_gradients_are_never_cleared() -> None:
     data = TreeCycles(n_graphs=100).load()
-    explainer = ReleasedCF2(epochs=200).fit(data.graphs, TreeCyclesOracle())
+    explainer = ReleasedCF2(epochs=60).fit(data.graphs, TreeCyclesOracle())
     losses = [step["loss"] for step in explainer.history_]
-    assert losses[0] > 10 and losses[60] < 1e-3 and losses[-1] < 1e-12
+    assert losses[0] > 10 and losses[30] < 1e-3 and losses[-1] < 1e-9
     seen = data.graphs.adjacency.sum(0) > 0
-    assert float(explainer.logits_[seen].max()) < 0 < float(explainer.logits_[~seen].max())
+    assert float(explainer.logits_[seen].max()) < -10 < float(explainer.logits_[~seen].min())
