@@ -60,7 +60,7 @@ CONFIRMATION = Table1Options(
     seeds=["13"],
 )
 """RSGG-CE by score function and taught on graphs that were never looked at, also with nodes renamed at random: its
-training was worked out on replicates 0 and 1, and taken apart on 11 and 12 (`benchmarks.variations`). Beside it the
+training was worked out on replicates 0 and 1, and taken apart on 11 (`benchmarks.variations`). Beside it the
 search without learning and the optimum of these graphs. The folder `confirmation` of a reference."""
 FIGURES = {"tradeoff": tradeoff.draw}  # that a reference holds
 
