@@ -113,8 +113,8 @@ def test_training_is_that_of_plain_layers_batch_after_batch(graphs: GraphBatch) 
     expected = trained_plainly(graphs, TreeCyclesOracle().predict(graphs), 4)
     network = ReleasedCLEAR(epochs=4, dropout=0.0).fit(graphs, TreeCyclesOracle()).network_
     torch.testing.assert_close(network.convolution.weight, expected.gcn.lin.weight, rtol=1e-3, atol=1e-5)
-    for mine, other in ((network.to_edges, expected.a[:-1]), (network.to_features, expected.x)):
-        torch.testing.assert_close(mine[-1].weight, other[-1].weight, rtol=1e-3, atol=1e-5)
+    for written, plain in ((network.to_edges, expected.a[:-1]), (network.to_features, expected.x)):
+        torch.testing.assert_close(written[-1].weight, plain[-1].weight, rtol=1e-3, atol=1e-5)  # type: ignore[index]
     for mine, other in ((network.embedding, expected.norm), (network.to_mean[1], expected.mean[1])):
         assert isinstance(mine, Normalisation) and isinstance(other, nn.BatchNorm1d)
         torch.testing.assert_close(mine.average[1], other.running_var, rtol=1e-3, atol=1e-5)
@@ -221,4 +221,5 @@ def test_weights_of_the_loss_change_nothing(graphs: GraphBatch) -> None:
     one = ReleasedCLEAR.tiny().fit(graphs, TreeCyclesOracle())
     other = replace(ReleasedCLEAR.tiny(), similarity=0.1, divergence=0.5, counterfactual=1.0)
     other.fit(graphs, TreeCyclesOracle())
-    assert torch.equal(one.network_.to_edges[0].weight, other.network_.to_edges[0].weight)
+    same, again = one.network_.to_edges[0].weight, other.network_.to_edges[0].weight
+    assert isinstance(same, Tensor) and isinstance(again, Tensor) and torch.equal(same, again)
