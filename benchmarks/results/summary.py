@@ -1,8 +1,9 @@
 """From ledgers to numbers: estimates with intervals, and rows compared on the same graphs.
 
-Estimates are means of fold means, as the paper's are, averaged over all complete replicates; their intervals come from
-the spread between replicates, or from folds where replicates are too few (`benchmarks.registry.rules`). The prediction
-interval, which says where a further ten-fold mean would fall, comes from the same means.
+Estimates are means of fold means, as the paper's are, averaged over the complete replicates that rows share; their
+intervals come from the spread between replicates, or from folds where replicates are too few
+(`benchmarks.registry.rules`). The prediction interval, which says where a further ten-fold mean would fall, comes from
+all complete replicates of a row.
 """
 
 from __future__ import annotations
@@ -61,13 +62,25 @@ def summarise(ledger: pd.DataFrame) -> pd.DataFrame:
     if ledger.empty:
         return pd.DataFrame(columns=list(COLUMNS))
     lines: list[dict[str, Any]] = []
-    for row, instances in accounted(ledger).groupby(ROW, sort=False):
-        instances, folds = _complete(instances)
+    complete = {row: _complete(instances) for row, instances in accounted(ledger).groupby(ROW, sort=False)}
+    shared = _shared({row: set(folds.index.unique("seed")) for row, (_, folds) in complete.items()})
+    for row, (instances, folds) in complete.items():
+        shown = instances["seed"].isin(shared[row[0]])
+        shown = instances[shown] if shown.any() else instances
         for metric in METRICS:
             if instances[metric].notna().any():
                 named = {**dict(zip(ROW, row, strict=True)), "metric": metric}
-                lines.append(named | _estimates(row, metric, instances, folds[metric]))
+                lines.append(named | _estimates(row, metric, shown, folds[metric]))
     return pd.DataFrame(lines, columns=list(COLUMNS))
+
+
+def _shared(replicates: Mapping[tuple[str, ...], set[int]]) -> dict[str, set[int]]:
+    """By data set, the replicates that all rows have which have enough of them; `replicates` by row."""
+    enough: dict[str, list[set[int]]] = {row[0]: [] for row in replicates}
+    for row, seeds in replicates.items():
+        if len(seeds) >= MIN_REPLICATES:
+            enough[row[0]].append(seeds)
+    return {dataset: set.intersection(*sets) if sets else set() for dataset, sets in enough.items()}
 
 
 def _complete(instances: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -82,10 +95,14 @@ def _complete(instances: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def _estimates(row: tuple[str, str, str], metric: str, instances: pd.DataFrame, folds: pd.Series) -> dict[str, Any]:
-    """The columns of one line; `folds` are the fold means of the metric (or NaN), by replicate and fold."""
+    """The columns of one line. `instances` are those of the replicates that the shown value comes from.
+
+    `folds` are the fold means of the metric (or NaN), by replicate and fold, of all complete replicates.
+    """
     replicates = folds.groupby("seed").mean().dropna()
-    mean, interval = float(replicates.mean()), _interval(metric, instances, replicates)
-    judged, (predicted, basis) = mean, _predicted(folds, FOLDS)
+    shown = replicates[replicates.index.isin(instances["seed"].unique())]
+    mean, interval = float(shown.mean()), _interval(metric, instances, shown)
+    judged, (predicted, basis) = float(replicates.mean()), _predicted(folds, FOLDS)
     paper = printed(row[0], row[1], metric)
     if paper is not None and paper.folds < folds.groupby("seed").size().max() and row[2] in COMPARED_VARIANTS:
         fewer = folds.groupby("seed").head(paper.folds)

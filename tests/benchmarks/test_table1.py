@@ -190,6 +190,20 @@ def test_estimates_are_means_of_fold_means_over_replicates(ledger, table):
     assert (found["n"], found["folds"], found["replicates"], found["paper"]) == (320, 10, 4, "655.661")
 
 
+def test_shown_values_are_of_the_replicates_that_rows_share(ledger):
+    """Rows with other replicates would be compared on other graphs; prediction intervals use all that a row has."""
+    asd = ledger[ledger["dataset"] == "asd"]
+    fewer = asd[(asd["method"] == "cf2") | (asd["seed"] > 0)]
+    table = judged(summarise(fewer))
+    for method, variant in (("cf2", "released"), ("empty", "control")):
+        rows = fewer[(fewer["method"] == method) & (fewer["seed"] > 0)]
+        expected = rows.groupby(["seed", "fold"])["ged"].mean().groupby("seed").mean().mean()
+        assert line(table, "asd", method, variant, "ged")["mean"] == pytest.approx(expected)
+    found = line(table, "asd", "cf2", "released", "ged")
+    means = asd[asd["method"] == "cf2"].groupby(["seed", "fold"])["ged"].mean().groupby("seed").mean()
+    assert found["replicates"] == 4 and found["judged"] == pytest.approx(means.mean())
+
+
 def test_with_few_replicates_intervals_are_over_the_folds_of_the_first(ledger):
     rows = ledger[(ledger["dataset"] == "asd") & (ledger["method"] == "cf2") & (ledger["seed"] < 2)]
     found = line(judged(summarise(rows)), "asd", "cf2", "released", "ged")
