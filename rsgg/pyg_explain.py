@@ -27,11 +27,14 @@ from torch_geometric.explain import ExplainerAlgorithm, Explanation
 from torch_geometric.explain.config import ExplanationType, ModelConfig, ModelMode, ModelReturnType, ModelTaskLevel
 
 from rsgg.constraints import Constraint
+from rsgg.edges import EdgeBatch
+from rsgg.edits import Codes
 from rsgg.errors import GraphError, OracleError, UsageError
 from rsgg.explainer import Counterfactual
 from rsgg.graph import Graph, GraphBatch
 from rsgg.oracles.oracle import Oracle
 from rsgg.quick import explain
+from rsgg.sparse import SparseGraph
 
 
 class CounterfactualAlgorithm(ExplainerAlgorithm):  # type: ignore[misc]  # PyG has no types
@@ -81,7 +84,7 @@ class CounterfactualAlgorithm(ExplainerAlgorithm):  # type: ignore[misc]  # PyG 
         edges = _EditableEdges(edge_index, nodes, len(x))
         oracle = _ModelAsCalled(model, x, edges, kwargs, output, self.model_config, self.new_edge)
         result: Counterfactual = self.search(oracle, edges.graph())
-        kept, added = edges.edited(torch.tensor(result.returned.adjacency))
+        kept, added = edges.edited(SparseGraph.of(result.returned).codes())
         return Explanation(
             edge_mask=(~kept).float(), added_edge_index=added, found=result.found, reason=result.reason,
             counterfactual=result,
@@ -144,22 +147,27 @@ class _EditableEdges:
         position[nodes] = torch.arange(len(nodes), device=edge_index.device)
         u, v = position[edge_index]
         self.inside = (u >= 0) & (v >= 0) & (u != v)  # bool [E]
-        self.u, self.v = u[self.inside], v[self.inside]
-        self.present = torch.zeros(len(nodes), len(nodes), dtype=torch.bool, device=edge_index.device)
-        self.present[self.u, self.v] = True
+        self.pairs = torch.stack((u, v))[:, self.inside]  # of these nodes, by position
+        self.codes = self.pairs[0] * len(nodes) + self.pairs[1]
 
     def graph(self) -> Graph:
         """The graph on these nodes, in their order, named as they are numbered in the whole."""
-        if (self.present != self.present.T).any():
+        back = self.pairs[1] * len(self.nodes) + self.pairs[0]
+        if not torch.equal(self.codes.unique(), back.unique()):
             raise GraphError("The graph is directed; counterfactuals need both directions of every edge in edge_index.")
-        return Graph(self.present.cpu().numpy(), node_names=tuple(self.nodes.tolist()))
+        return SparseGraph.from_edges(len(self.nodes), self.pairs.T.cpu().numpy(), node_names=self.nodes.tolist())
 
-    def edited(self, adjacency: Tensor) -> tuple[Tensor, Tensor]:
-        """Which of all edges are left, bool [E], and those that come new, int64 [2, A], if the graph becomes this."""
-        wanted = adjacency.to(self.edge_index.device) > 0
+    def edited(self, codes: Codes) -> tuple[Tensor, Tensor]:
+        """Which of all edges are left, bool [E], and those that come new, int64 [2, A], if these become the edges.
+
+        `codes` are u · n + v of the pairs of positions u < v among the n nodes.
+        """
+        n, one_way = len(self.nodes), torch.from_numpy(codes).to(self.edge_index.device)
+        wanted = torch.cat((one_way, one_way % n * n + one_way // n)).sort().values
         kept = torch.ones_like(self.inside)
-        kept[self.inside] = wanted[self.u, self.v]
-        return kept, self.nodes[(wanted & ~self.present).nonzero().T]
+        kept[self.inside] = torch.isin(self.codes, wanted)
+        added = wanted[~torch.isin(wanted, self.codes)]
+        return kept, self.nodes[torch.stack((added // n, added % n))]
 
 
 class _ModelAsCalled(Oracle):
@@ -183,10 +191,13 @@ class _ModelAsCalled(Oracle):
             self.n_classes = self._output(edges.edge_index, arguments).numel()
 
     def predict(self, graphs: GraphBatch) -> Tensor:
-        return torch.tensor([self._class_of(adjacency) for adjacency in graphs.adjacency])
+        return self.predict_edges(EdgeBatch.of(graphs))
 
-    def _class_of(self, adjacency: Tensor) -> int:
-        kept, added = self.edges.edited(adjacency)
+    def predict_edges(self, graphs: EdgeBatch) -> Tensor:
+        return torch.tensor([self._class_of(graphs.codes(i)) for i in range(len(graphs))])
+
+    def _class_of(self, codes: Codes) -> int:
+        kept, added = self.edges.edited(codes)
         arguments = {
             name: self._edited(value, kept, added.shape[1]) if "edge" in name else value
             for name, value in self.arguments.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import NoReturn
 
 import pytest
 
@@ -17,3 +18,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("asd"):
             item.add_marker(pytest.mark.skip(reason="ASD is not at hand: RSGG_DATA_DIR is not set"))
+
+
+@pytest.fixture
+def no_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within it, whoever asks for the matrix of a graph that is a list of edges fails."""
+    from rsgg.edges import EdgeBatch
+    from rsgg.sparse import SparseBatch, SparseGraph
+
+    def refuse(self: object) -> NoReturn:
+        raise AssertionError("a matrix was made of a large graph")
+
+    for kind in (SparseGraph, SparseBatch):
+        monkeypatch.setattr(kind, "adjacency", property(refuse))
+        monkeypatch.setattr(kind, "edge_features", property(refuse))
+    monkeypatch.setattr(EdgeBatch, "to_dense", refuse)

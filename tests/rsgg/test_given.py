@@ -110,7 +110,7 @@ def test_what_was_given_moves_with_the_nodes() -> None:
     turned = batch.relabelled(torch.tensor([[3, 2, 1, 0]])).select(torch.tensor([0]))[0].to_networkx()
     assert list(turned) == ["H", "O", "N", "C"]
     assert turned.nodes["N"]["charge"] == 1 and turned.edges["C", "N"]["colour"] == "red"
-    graph = batch.cropped(4)[0]
+    graph = batch.resized(6).cropped(4)[0]
     codes = np.concatenate([node_codes(DROP, np.array([3]), 0, 4), node_codes(ADD_LEAF, np.array([0]), 1, 4)])
     back = made_of(graph, codes).graph.to_networkx()
     assert list(back) == ["C", "N", "O", "new 1"]

@@ -79,6 +79,24 @@ def test_a_graph_is_explained_with_as_few_edits_as_possible(model, config, graph
     assert pairs == {(v, u) for u, v in pairs} and len(pairs) == edited(explanation).shape[1]
 
 
+@pytest.mark.usefixtures("no_matrices")
+def test_a_large_graph_is_explained_without_a_matrix() -> None:
+    class CountsTriangles(torch.nn.Module):
+        """Class 1 if nodes 0, 1 and 2 are a triangle."""
+
+        def forward(self, x, edge_index):
+            pairs = {(u, v) for u, v in edge_index[:, (edge_index < 3).all(0)].T.tolist() if u != v}
+            return torch.tensor([[0.5, len(pairs) == 6]])
+
+    graph = nx.cycle_graph(1500)
+    graph.add_edges_from([(0, 2), (2, 2)])
+    edges = edges_of(graph)
+    explanation = explainer(CountsTriangles())(torch.ones(1500, 1), edges)
+    assert explanation.found and explanation.edge_mask.sum() == 2 and explanation.added_edge_index.shape == (2, 0)
+    (pair,) = explanation.counterfactual.removed
+    assert set(pair) < {0, 1, 2} and not explanation.edge_mask[(edges == 2).all(0)].any(), "self loops stay"
+
+
 class PooledGIN(torch.nn.Module):
     """A GIN of random weights whose two classes lie on either side of `threshold`."""
 

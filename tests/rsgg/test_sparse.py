@@ -270,19 +270,6 @@ def large(n: int, seed: int = 0) -> Data:
     return Data(x=torch.ones(n, 1), edge_index=torch.from_numpy(np.concatenate((pairs, pairs[::-1]), 1)), num_nodes=n)
 
 
-@pytest.fixture
-def no_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Within it, whoever asks for the matrix of a list fails."""
-
-    def refuse(self: object) -> Any:
-        raise AssertionError("a matrix was made of a large graph")
-
-    for kind in (SparseGraph, SparseBatch):
-        monkeypatch.setattr(kind, "adjacency", property(refuse))
-        monkeypatch.setattr(kind, "edge_features", property(refuse))
-    monkeypatch.setattr(EdgeBatch, "to_dense", refuse)
-
-
 @pytest.mark.usefixtures("no_matrices")
 @pytest.mark.parametrize("constraints", [(), (KeepConnected(), MostNeighbours(9), EdgeCount(0, 10**6))])
 def test_a_large_graph_is_explained_without_a_matrix(constraints: tuple[Constraint, ...]) -> None:
