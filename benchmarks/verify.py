@@ -4,14 +4,18 @@ For every folder: each file's checksum against the manifest, each cell's own che
 the manifest of the reference. For `derive` cells the data set is made anew from the cell's definition, the stored edits
 are applied to the inputs, and the oracle is asked again: classes, labels, sizes, GED, membership in the test fold and
 the bound GED ≥ GED* have to come out as stored. The reference's tables are made again from its ledgers and compared
-value by value, and its figures have to be drawn from these tables. `sample` cells are computed again from nothing and
-compared with what is stored, times aside.
+value by value, and its figures have to be drawn from these tables; tables that nothing here makes (trials of searches,
+runtimes, statistics of data sets) are named, as their checksums are all that is checked. `sample` cells are computed
+again from nothing and compared with what is stored, times aside; cells of methods and tasks that are not in the
+registry, a user's own among them, are left out with a sentence.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,7 +80,7 @@ def verify(
         if folder == REFERENCE:
             _check_tables(folder, findings)
         if chosen and sample:
-            _compute_again(chosen[:sample], folder, data_dir, findings)
+            _compute_again(chosen, sample, folder, data_dir, findings)
     return findings
 
 
@@ -117,19 +121,29 @@ def _check_manifest(folder: Path, findings: Findings) -> None:
 # -- Tables ----------------------------------------------------------------------------------------------
 
 
+TABLES = (".csv", ".md", ".tex")
+
+
 def _check_tables(folder: Path, findings: Findings) -> None:
-    """Every table of the reference is made again from its ledgers, in a folder of its own, and compared."""
+    """Every table of the reference that its ledgers give is made again, in a folder of its own, and compared."""
     with tempfile.TemporaryDirectory() as temporary:
         again = Path(temporary) / "again"
         shutil.copytree(folder, again)
+        before = {path for path in again.rglob("*") if path.suffix in TABLES}
+        for path in before:
+            os.utime(path, (0, 0))
         render(again)
-        names = sorted(path.relative_to(again).as_posix() for path in again.rglob("*") if path.is_file())
-        names = [name for name in names if name.endswith((".csv", ".md", ".tex"))]
-        differing = [name for name in names if artefacts.sha256_of(folder / name) != artefacts.sha256_of(again / name)]
-    for name in differing:
+        paths = sorted(path for path in again.rglob("*") if path.suffix in TABLES)
+        made = [path.relative_to(again).as_posix() for path in paths if path.stat().st_mtime > 0]
+        copied = [path.relative_to(again).as_posix() for path in paths if path.stat().st_mtime == 0]
+        gone = sorted(path.relative_to(again).as_posix() for path in before if not path.exists())
+        differing = [name for name in made if artefacts.sha256_of(folder / name) != artefacts.sha256_of(again / name)]
+    for name in (*differing, *gone):
         findings.say(f"{shown(folder / name)} does not follow from the ledgers; publish it again.", wrong=True)
-    if not differing:
-        findings.say(f"{shown(folder)}: {len(names)} tables follow from the ledgers.")
+    if not differing and not gone:
+        findings.say(f"{shown(folder)}: {len(made)} tables follow from the ledgers.")
+    if copied:
+        findings.say(f"{shown(folder)}: checksum only, as no ledger gives them: {', '.join(copied)}.")
     for name in figure.drawn_from_others(folder):
         said = "was drawn from other tables than those beside it; publish it again."
         findings.say(f"{shown(folder / 'figures' / name)} {said}", wrong=True)
@@ -138,12 +152,15 @@ def _check_tables(folder: Path, findings: Findings) -> None:
 # -- Cells again -----------------------------------------------------------------------------------------
 
 
+OUTSIDE = " (one from outside the project is computed again by its own command with --fresh)"
+
+
 def task_of(declared: dict[str, Any]) -> TaskEntry:
     """The task that a stored definition declares; for a search, the training graphs of a fold of one."""
     name, training_of = declared["name"], declared.get("training_of")
     base = name.removesuffix(TRAINING) if training_of else name
     if base not in tasks.tasks():
-        raise DataError(f"{name} is no task of this version.")
+        raise DataError(f"{name} is no task of this version{OUTSIDE}.")
     entry = tasks.task(base).varied(declared.get("options", {})).measured_by(declared)
     return entry.training_graphs(*training_of) if training_of else entry
 
@@ -153,27 +170,30 @@ def cell_of(definition: dict[str, Any]) -> Cell:
     entry, method = task_of(definition["task"]), definition["method"]
     row = methods.rows().get((method["name"], method["variant"]))
     if row is None:
-        raise DataError(f"{method['name']}:{method['variant']} is no row of this version.")
+        outside = OUTSIDE if method["variant"] == methods.OWN else ""
+        raise DataError(f"{method['name']}:{method['variant']} is no row of this version{outside}.")
     row = row.for_task(entry.name)
     cell = Cell(
         entry, row, definition["fold"], definition.get("folds", FOLDS), definition["seed"], definition.get("k", 1),
         observed=definition.get("observed", ""),
     )  # fmt: skip
     if cell.definition != definition:
-        raise DataError(
-            f"{cell.title} was computed with other options or an older revision than the registry declares."
-        )
+        whose = f"{entry.name}, {row.title}"
+        raise DataError(f"{whose} was computed with other options or an older revision than the registry declares.")
     return cell
 
 
-def _compute_again(sample: Sequence[Stored], folder: Path, data_dir: Path | None, findings: Findings) -> None:
-    equal, name, store = 0, shown(folder), Store(folder)
-    for stored in sample:
-        try:
-            cell = cell_of(stored.definition)
-        except DataError as error:
-            findings.say(f"{name}: not computed again: {error}")
-            continue
+def _compute_again(
+    cells: Sequence[Stored], sample: int, folder: Path, data_dir: Path | None, findings: Findings
+) -> None:
+    """Compute the first `sample` of these cells that this version knows again; why others are left out is said once."""
+    name, store = shown(folder), Store(folder)
+    known, unknown = _known(cells, sample)
+    for reason, n in unknown.items():
+        many = f" ({n} cells)" if n > 1 else ""
+        findings.say(f"{name}: not computed again: {reason.removesuffix('.')}{many}.")
+    equal = 0
+    for cell, stored in known:
         outcome = run_cell(with_base_ledger(cell, store), data_dir)
         if outcome.status == "no data":
             findings.say(f"{name}: {cell.title} was not computed again: {outcome.reason}")
@@ -183,7 +203,22 @@ def _compute_again(sample: Sequence[Stored], folder: Path, data_dir: Path | None
         else:
             equal += 1
             findings.say(f"{name}: {cell.title} comes out as stored.")
-    findings.say(f"{name}: {equal} of {len(sample)} sampled cells were computed again and are equal.")
+    said = f"{equal} of {len(known)} sampled cells were computed again and are equal"
+    findings.say(f"{name}: {said if known else 'no cell can be computed again by this version'}.")
+
+
+def _known(cells: Sequence[Stored], sample: int) -> tuple[list[tuple[Cell, Stored]], Counter[str]]:
+    """The first so many cells that this version can compute, and why others before them cannot, with how many."""
+    known: list[tuple[Cell, Stored]] = []
+    unknown: Counter[str] = Counter()
+    for stored in cells:
+        if len(known) == sample:
+            break
+        try:
+            known.append((cell_of(stored.definition), stored))
+        except DataError as error:
+            unknown[str(error)] += 1
+    return known, unknown
 
 
 # -- Metrics ---------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -65,7 +66,10 @@ def test_a_good_reference_passes(reference: Path, capsys: pytest.CaptureFixture[
     nowhere = str(reference / "none")
     assert cli.main(["verify", "--out", nowhere, "--derive", "3", "--sample", "1"]) == 0
     out = capsys.readouterr().out
-    assert "files match the manifest." in out and "tables follow from the ledgers." in out
+    assert "files match the manifest." in out
+    made = [path for path in reference.rglob("*") if path.suffix in (".csv", ".md", ".tex") and path.stem != "runtime"]
+    assert f"{len(made)} tables follow from the ledgers." in out
+    assert "checksum only, as no ledger gives them: runtime.csv." in out
     assert "150 rows of 3 sampled cells derived again, all agree" in out
     assert "comes out as stored." in out and "1 of 1 sampled cells were computed again and are equal." in out
 
@@ -257,11 +261,32 @@ def test_times_may_differ(results: Path) -> None:
 def test_what_this_version_does_not_know_is_said_and_not_wrong(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(methods, "METHODS", [method for method in methods.METHODS if method.name != "draws"])
     wrong, text = said(results, derive=2, sample=1)
-    assert not wrong and "not computed again: draws:control is no row of this version." in text
+    assert not wrong and "not computed again: draws:control is no row of this version (6 cells)." in text
     assert "all agree" in text, "its edits are there, whoever made them"
     definition = {**CELL.definition, "method": {"name": "cf2", "variant": "released", "revision": 99}}
     with pytest.raises(DataError, match="other options or an older revision"):
         verify.cell_of(definition)
+
+
+def test_cells_of_a_strangers_method_are_left_out_with_a_sentence(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And others are sampled in their place."""
+    own = replace(DRAWS, name="mine", variant=methods.OWN)
+    run_cells(cells((own,), seeds=(0, 1), k=2), Store(results))
+    wrong, text = said(results, sample=6)
+    assert not wrong and "6 of 6 sampled cells were computed again and are equal." in text
+    assert text.count("not computed again: mine:own is no row of this version (one from outside the project is") == 1
+    monkeypatch.setattr(methods, "METHODS", [method for method in methods.METHODS if method.name != "draws"])
+    wrong, text = said(results, sample=6)
+    assert not wrong and text.endswith("no cell can be computed again by this version.")
+    assert "with --fresh) (6 cells)." in text and "draws:control is no row of this version (6 cells)." in text
+
+
+def test_a_table_that_nothing_makes_any_more_is_not_counted_and_named(reference: Path) -> None:
+    change(reference / "table1.csv", "", "", to="left_over.csv")
+    listed(reference, "left_over.csv")
+    assert "checksum only, as no ledger gives them: left_over.csv, runtime.csv." in said(reference)[1]
 
 
 def test_a_definition_is_the_cell_that_it_came_from() -> None:
