@@ -41,11 +41,15 @@ def replicates(task: TaskEntry, method: Method) -> list[int]:
 
     Where settings were chosen on generated data (`Method.chosen_on`), the row is measured on further replicates instead
     of these. So are all rows as their papers define them: of some it was not recorded what their settings were tried
-    on, and any two of them are to share as many replicates as a prediction interval needs.
+    on, and any two of them are to share as many replicates as a prediction interval needs. Rows "+ min" have those of
+    them that their base has.
     """
     if method.base:
-        return replicates(task, method.base)[:REPLICATES_OF_MINIMISED]
-    tried_on = methods.TRIED_ON if method.variant == "faithful" else method.chosen_on
+        of_base = replicates(task, method.base)
+        left_out = methods.TRIED_ON if task.generated and len(of_base) > REPLICATES_OF_MINIMISED else ()
+        return [seed for seed in of_base if seed not in left_out][:REPLICATES_OF_MINIMISED]
+    as_a_paper_says = method.variant in ("faithful", "literal")
+    tried_on = methods.TRIED_ON if as_a_paper_says else method.chosen_on
     left_out = tried_on if task.generated else ()
     number = _number_of_replicates(task, method)
     return [seed for seed in range(number + len(left_out)) if seed not in left_out][:number]

@@ -40,13 +40,14 @@ MIN_REPLICATES = 3  # of ten folds each; with fewer, t quantiles are so large th
 # A shown value is the mean m of the means of S replicates: of those complete replicates that all rows of the data set
 # share which have at least `MIN_REPLICATES` of them, so that rows compare on the same graphs (else a row could seem to
 # need fewer edits than the optimum). From `MIN_REPLICATES` on its interval is m ± t · s / √S with their standard
-# deviation s. Prediction intervals use all complete replicates of a row. On given data the replicates cut the same
-# graphs anew and fit with other seeds: the interval then says how far the mean moves with these, not how it would on
-# other graphs. With fewer replicates it is bootstrapped over the folds of the first, which is too wide on given data
-# (folds of one set of graphs are no independent samples), and the row is marked. Where all outcomes of a Correctness
-# agree, the interval is Wilson's, over the graphs of one replicate. Values used to be those of replicate 0 alone, with
-# intervals over its folds; the rule was changed because replicates differ more than that said (RSGG-CE by score
-# function on ASD: .78 in replicate 0, .95 and .92 in the others). All results were known by then.
+# deviation s. Where fewer are shared, each row has its own. Prediction intervals use all complete replicates of a row.
+# On given data the replicates cut the same graphs anew and fit with other seeds: the interval then says how far the
+# mean moves with these, not how it would on other graphs. With fewer replicates it is bootstrapped over their folds,
+# which is too wide on given data (folds of one set of graphs are no independent samples), and the row is marked. Where
+# all outcomes of a Correctness agree, the interval is Wilson's, over the graphs of one replicate. Values used to be
+# those of replicate 0 alone, with intervals over its folds; the rule was changed because replicates differ more than
+# that said (RSGG-CE by score function on ASD: .78 in replicate 0, .95 and .92 in the others). All results were known by
+# then.
 
 # -- Verdicts --------------------------------------------------------------------------------------------
 

@@ -75,12 +75,13 @@ def summarise(ledger: pd.DataFrame) -> pd.DataFrame:
 
 
 def _shared(replicates: Mapping[tuple[str, ...], set[int]]) -> dict[str, set[int]]:
-    """By data set, the replicates that all rows have which have enough of them; `replicates` by row."""
+    """By data set, the replicates that all rows have which have enough of them, if these are enough; by row given."""
     enough: dict[str, list[set[int]]] = {row[0]: [] for row in replicates}
     for row, seeds in replicates.items():
         if len(seeds) >= MIN_REPLICATES:
             enough[row[0]].append(seeds)
-    return {dataset: set.intersection(*sets) if sets else set() for dataset, sets in enough.items()}
+    shared = {dataset: set.intersection(*sets) if sets else set() for dataset, sets in enough.items()}
+    return {dataset: seeds if len(seeds) >= MIN_REPLICATES else set() for dataset, seeds in shared.items()}
 
 
 def _complete(instances: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -117,16 +118,15 @@ def _estimates(row: tuple[str, str, str], metric: str, instances: pd.DataFrame, 
 
 
 def _interval(metric: str, instances: pd.DataFrame, replicates: pd.Series) -> Bounds:
-    """95 % interval of the mean over replicates, or over the folds of the first; see `benchmarks.registry.rules`."""
+    """95 % interval of the mean over replicates, or over the folds of too few; see `benchmarks.registry.rules`."""
     values = instances[metric].dropna()
-    first = instances[instances["seed"] == instances["seed"].min()]
     if metric.startswith("correctness") and values.nunique() == 1:
-        n = int(first[metric].notna().sum())
+        n = int(instances.loc[instances["seed"] == instances["seed"].min(), metric].notna().sum())
         return wilson_interval(float(values.iloc[0]) * n, n, level=LEVEL)
     if len(replicates) >= MIN_REPLICATES:
         return Bounds(*np.clip(mean_interval(replicates, level=LEVEL), *METRICS[metric].bounds))
-    clusters = first["fold"] if first["fold"].nunique() >= MIN_FOLDS else None
-    return bootstrap_interval(first[metric], clusters=clusters, level=LEVEL)
+    folds = instances.groupby(["seed", "fold"]).ngroup()
+    return bootstrap_interval(instances[metric], clusters=folds if folds.nunique() >= MIN_FOLDS else None, level=LEVEL)
 
 
 def _predicted(folds: pd.Series, expected: int) -> tuple[Bounds, str]:
