@@ -36,6 +36,7 @@ from scipy import stats
 
 from benchmarks.judging import collapse
 from benchmarks.registry import tasks
+from benchmarks.registry.rules import MAX_DRIFT, MAX_LOSS, MIN_TAU, SAME_REGION
 from benchmarks.results.artefacts import Artefacts
 from benchmarks.results.cell import Cell
 from benchmarks.running.experiment import Experiment, Finished
@@ -52,10 +53,6 @@ CHECK_COLUMNS = ("dataset", "method", "variant", "fold", "class", "class_name", 
 
 POINTS = 100  # windows of a curve in convergence.csv, at most
 WINDOWS = 10  # windows whose order says whether a loss falls; blocks whose means say whether it settled
-MIN_TAU = 0.51  # of a trend: of ten windows, |τ| above .511 is significant at 5 %
-MAX_DRIFT = 1.0  # of a loss that has settled, in standard deviations
-SAME_REGION = 0.5
-MAX_LOSS = 1.05 * math.log(2)  # of a discriminator: hardly more than one that says 1/2 to everything
 NOT_STORED = "not stored"
 
 

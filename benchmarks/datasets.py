@@ -17,6 +17,7 @@ import pandas as pd
 from scipy.sparse.csgraph import shortest_path
 
 from benchmarks.registry import tasks
+from benchmarks.registry.rules import DATA_STANDARD_ERRORS
 from benchmarks.results.artefacts import Artefacts
 from benchmarks.results.files import shown
 from benchmarks.results.paper import of_paper
@@ -25,7 +26,6 @@ from rsgg.data import TU, Dataset, Molecules, TreeCycles
 from rsgg.errors import DataError
 
 EXACT = 1e-9  # of whole numbers
-STANDARD_ERRORS = 3
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Measured:
             return "reproduced" if paper == self.shown else "differs"
         text = paper.split(" : ")[0]  # of a class distribution, the share of class 0
         printed, decimals = float(text), len(text.partition(".")[2])
-        tolerance = (0.5 * 10.0**-decimals if decimals else EXACT) + STANDARD_ERRORS * np.sqrt(2) * self.error
+        tolerance = (0.5 * 10.0**-decimals if decimals else EXACT) + DATA_STANDARD_ERRORS * np.sqrt(2) * self.error
         met = printed == self.value or abs(printed - self.value) <= tolerance
         return "reproduced" if met else "differs"
 

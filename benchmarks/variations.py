@@ -11,10 +11,8 @@
   none)? Does play that learns find more than play at random? On the first four folds, since long searches take long.
 
 `variations.csv` has a line per study, variation and metric: the mean, and the difference from the row as it is, over
-the folds that all variations of the study have; `folds` says how many. Rule, stated before any of it was run: a
-variation *matters* if its difference in Correctness or in GED has p < .05 in a paired t-test over folds, after Holm's
-correction over all such differences of the study. Folds of one replicate share training graphs, so p values are
-somewhat too small.
+the folds that all variations of the study have; `folds` says how many. When a variation *matters* is said in
+`benchmarks.registry.rules`. Folds of one replicate share training graphs, so p values are somewhat too small.
 """
 
 from __future__ import annotations
@@ -30,6 +28,7 @@ from scipy import stats
 from benchmarks.registry import methods
 from benchmarks.registry.methods import Method, Options, Row
 from benchmarks.registry.names import names, unknown
+from benchmarks.registry.rules import SURE, VARIED_METRICS
 from benchmarks.results.artefacts import Artefacts
 from benchmarks.results.cell import Cell
 from benchmarks.results.summary import accounted
@@ -40,8 +39,6 @@ from rsgg.statistics import holm
 
 AS_IT_IS = "as it is"
 METRICS = ("correctness", "ged", "ged_on_success", "explain_calls")
-JUDGED = ("correctness", "ged")
-SURE = 0.05
 COLUMNS = (
     "study", "variation", "instead", "metric", "mean", "difference", "ci_low", "ci_high", "p", "p_holm", "matters",
     "folds",
@@ -153,9 +150,9 @@ def difference(own: pd.Series, whole: pd.Series) -> dict[str, float]:
 
 
 def judged(lines: pd.DataFrame) -> pd.DataFrame:
-    """Which differences are sure, by the rule at the top."""
+    """Which differences are sure, by the rule in `benchmarks.registry.rules`."""
     lines = lines.astype({"p_holm": float, "matters": object})
-    about = lines["metric"].isin(JUDGED) & (lines["variation"] != AS_IT_IS) & lines["p"].notna()
+    about = lines["metric"].isin(VARIED_METRICS) & (lines["variation"] != AS_IT_IS) & lines["p"].notna()
     lines.loc[about, "p_holm"] = holm(lines.loc[about, "p"])
     lines.loc[about, "matters"] = np.where(lines.loc[about, "p_holm"] < SURE, "yes", "no")
     return lines

@@ -10,9 +10,8 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks.registry import ablations, methods, tasks
+from benchmarks.registry.rules import MIN_POINTS
 from benchmarks.results.paper import printed
-
-MIN_POINTS = 4  # of a curve, below which nothing is said about its course
 
 
 class NotMeasured(Exception):

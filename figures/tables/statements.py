@@ -271,7 +271,7 @@ def _multiplicity(table: pd.DataFrame) -> str:
         f"{len(q)} partial verdicts rest on tests, the others on counting. The p of all tests are adjusted together "
         f"(Benjamini and Hochberg): of the {decided} that decide, at most {FALSE_CLAIMS:.0%} are expected to be wrong; "
         "the others are undecided, which is not the same as equal. The rules were stated when the verdicts of former "
-        "rules were known, before these were computed, and revised twice after that (rules.py says what that changed)."
+        "rules were known, before these were computed, and revised since (rules.py says what that changed)."
     )
 
 

@@ -62,7 +62,7 @@ def all_claims() -> tuple[Claim, ...]:
 
 
 def overall(released: str, faithful: str) -> str:
-    """One verdict of two: what both say, where both were judged; undecided if one of them is."""
+    """One verdict of two, by the rule in `benchmarks.registry.rules`; failures are counted for each of the two."""
     found = {released, faithful}
     if UNDECIDED in found:
         return UNDECIDED

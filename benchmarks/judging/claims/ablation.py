@@ -22,8 +22,10 @@ from benchmarks.registry.rules import (
     LINE_WIDTH,
     ROUNDS_TO_ONE,
     SLIGHTLY,
+    STABLE_SINCE,
     TENDS_TO_ONE,
     TOLERANCE,
+    ZIGZAG,
 )
 from rsgg.statistics import wilson_interval
 from rsgg.trends import (
@@ -182,10 +184,10 @@ def single_ring(results: Evidence, variant: str) -> Outcome:
 
 @CHECKS.of("cf2-zigzags")
 def cf2_zigzags(results: Evidence, variant: str) -> Outcome:
-    """Holds if the curve turns at least at every second inner point."""
+    """Holds if the curve turns at least at `ZIGZAG` of its inner points."""
     curve = _curve(results, "cycle_size", "cf2", variant, "correctness")
     turns, inner = turning_points(curve.means), len(curve.means) - 2
-    return count(2 * turns >= inner, f"{curve}; it turns {turns} times at {inner} inner points.")
+    return count(turns >= ZIGZAG * inner, f"{curve}; it turns {turns} times at {inner} inner points.")
 
 
 @CHECKS.of("cf2-always-the-same")
@@ -285,17 +287,14 @@ def ged_over_instances(results: Evidence, variant: str) -> Outcome:
     return _outcome(both(*(curve.unaffected() for curve in curves)), "n_instances", *curves)
 
 
-STABLE_SINCE = 250
-
-
 def _rises_then_stays(curve: Curve) -> Outcome:
-    """Does the first point lie below the mean of those from 250 instances on, and are these unaffected?"""
+    """Does the first point lie below the mean of those from `STABLE_SINCE` on, and are these unaffected?"""
     later = Curve("", curve.table[curve.table.index >= STABLE_SINCE], curve.correctness)
     first, level = curve.table.iloc[0], float(later.means.mean())
     error = float(np.hypot(first["se"], np.linalg.norm(later.table["se"]) / len(later.means)))
     rises = above(level - first["mean"], error, curve.margin, degrees=curve.folds - 1)
     said = f"{curve.name} {first['mean']:.3f} (standard error {first['se']:.3f}) at {curve.table.index[0]} instances, "
-    return Outcome(both(rises, later.unaffected()), f"{said}{level:.3f} on average from 250 on:{later}")
+    return Outcome(both(rises, later.unaffected()), f"{said}{level:.3f} on average from {STABLE_SINCE} on:{later}")
 
 
 @CHECKS.of("correctness-over-instances")
