@@ -46,8 +46,8 @@ def replicates(task: TaskEntry, method: Method) -> list[int]:
     """
     if method.base:
         of_base = replicates(task, method.base)
-        left_out = methods.TRIED_ON if task.generated and len(of_base) > REPLICATES_OF_MINIMISED else ()
-        return [seed for seed in of_base if seed not in left_out][:REPLICATES_OF_MINIMISED]
+        shared = [seed for seed in of_base if not task.generated or seed not in methods.TRIED_ON]
+        return (shared if len(shared) >= REPLICATES_OF_MINIMISED else of_base)[:REPLICATES_OF_MINIMISED]
     as_a_paper_says = method.variant in ("faithful", "literal")
     tried_on = methods.TRIED_ON if as_a_paper_says else method.chosen_on
     left_out = tried_on if task.generated else ()

@@ -154,7 +154,7 @@ def glance(results: Results, dataset: str) -> list[str]:
         ours = [means.get((dataset, method, variant, name)) for name in BOTH]
         n, fits, _ = collapsed.get((dataset, method, variant), (0, 0, ""))
         if None not in ours:
-            ended = f" ({n} of {fits} fits collapse)" if n else ""
+            ended = f" ({n} of {fits} fits of replicate 0 collapse)" if n else ""
             rows.setdefault(f"{ours[0]:.2f} / {ours[1]:.3g}{ended}", []).append(words)
     said = [f"{', '.join(names)} {numbers}" for numbers, names in rows.items()]
     about = f"{methods.label('rsgg-ce')} on {tasks.label(dataset)} (Correctness / GED)"

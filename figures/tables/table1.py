@@ -263,7 +263,7 @@ def in_a_line(rows: Sequence[RowView], results: Results) -> list[str]:
     for row in rows:
         n, fits, _ = ended.get((row.dataset, row.method, row.variant), (0, 0, ""))
         parts = [f"fitting asks {row.fit_calls:,.0f} times per test graph"] if row.fit_calls else []
-        parts += [f"{n} of {fits} fits collapse"] if n else []
+        parts += [f"{n} of {fits} fits of replicate 0 collapse"] if n else []
         said += [f"{row.label}: {', '.join(parts)}."] if parts else []
     return said
 

@@ -69,7 +69,7 @@ def how_it_ended(results: Results, key: Key) -> str:
     n, fits, ways = found[key]
     rows = results.ledger(*key)
     folds = (rows["predicted"] != rows["predicted_cf"]).groupby(rows["fold"]).mean() if len(rows) else []
-    said = f"{n} of {fits} fits collapse" + (f" ({ways})" if n else "")
+    said = f"{n} of {fits} fits of replicate 0 collapse" + (f" ({ways})" if n else "")
     said += f"; Correctness of the folds: {', '.join(f'{value:.2f}' for value in folds)}" if len(folds) else ""
     return f"{said}.{_why(_judged(results)[key], WHY[key]) if key in WHY else ''}"
 

@@ -37,7 +37,7 @@ def test_table1_is_short_and_has_the_papers_methods(capsys: pytest.CaptureFixtur
     tables.show("table1", REFERENCE)
     text = capsys.readouterr().out
     assert len(text.splitlines()) <= 60
-    assert "16 of 20 fits collapse" in " ".join(text.split())
+    assert "16 of 20 fits of replicate 0 collapse" in " ".join(text.split())
     means = pd.read_csv(REFERENCE / "table1.csv").set_index(["dataset", "method", "variant", "metric"])["mean"]
     tree_cycles, _, asd = text.partition("ASD (116 brain regions)")
     for part, dataset in ((tree_cycles, "tree-cycles"), (asd, "asd")):
