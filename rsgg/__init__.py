@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from rsgg.quick import UntaughtSearch, explain
     from rsgg.rsgg_ce import RSGGCE, LiteralRSGGCE, RankedRSGGCE, ReleasedRSGGCE, TaughtRSGGCE
     from rsgg.rsgg_ce.partial_order import ExistingThenMissing, Group, PartialOrder, Within
+    from rsgg.sparse import SparseGraph
     from rsgg.task import Problem, Task
 
 __version__ = "1.1.0"
@@ -76,6 +77,7 @@ __all__ = [
     "RSGGError",
     "RankedRSGGCE",
     "ReleasedRSGGCE",
+    "SparseGraph",
     "Task",
     "TaughtRSGGCE",
     "TrainedGNN",
@@ -112,6 +114,7 @@ _MODULES = {
     "rsgg.quick": ("UntaughtSearch", "explain"),
     "rsgg.rsgg_ce": ("RSGGCE", "LiteralRSGGCE", "RankedRSGGCE", "ReleasedRSGGCE", "TaughtRSGGCE"),
     "rsgg.rsgg_ce.partial_order": ("ExistingThenMissing", "Group", "PartialOrder", "Within"),
+    "rsgg.sparse": ("SparseGraph",),
     "rsgg.task": ("Problem", "Task"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

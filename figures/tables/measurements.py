@@ -204,7 +204,8 @@ def candidates(results: Results, *, everything: bool) -> list[Sheet]:
         "Validity@1, @k: the share of graphs of which the first of k candidates, or at least one, changes the class. "
         "Of a graph's valid ones: how many are distinct; in how many node pairs two of them differ (diversity), and "
         "the same as a share of what they edit (Jaccard distance); of the pairs that any of them edits, the share that "
-        "more than half of them edit (consensus)."
+        "more than half of them edit (consensus). Further candidates of a ranked search may not edit the same pairs "
+        "again, so that a distance of 1 and a consensus of 0 are how it is built, not what was found."
     )
     notes = [] if everything else ["Intervals over folds: show candidates --all."]
     headings = ["Method", "k", *WORTH.values(), "Graphs"]
