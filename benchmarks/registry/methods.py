@@ -239,7 +239,7 @@ MEG_ON_ASD = {"horizon": 16, "episodes": 80, "decay": 0.95, "lr": 1e-3, "max_act
 NOT_ASD = ("tree-cycles", "tree-cycles-relabelled", "tree-cycles-32")
 NO_NODE = "elsewhere no node v is to be explained"
 NO_DOMAIN = "it is for data of a domain with rules of its own"
-MEMORY = "on ASD it builds 6670 actions of 13457 inputs per step, so the × of the paper is memory, not convergence"
+MEMORY = "on ASD it builds 6670 actions of 13457 inputs per step; that this is the reason for the paper's × is inferred"
 
 RSGG, RELEASED_RSGG = "rsgg.rsgg_ce:RSGGCE", "rsgg.rsgg_ce:ReleasedRSGGCE"
 LITERAL_RSGG = "rsgg.rsgg_ce.literal:LiteralRSGGCE"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from benchmarks.judging.findings import compute
 from benchmarks.judging.findings.comparison import STRUCTURAL
 from benchmarks.judging.findings.finding import FINDINGS, Finding
 from benchmarks.judging.findings.sampler import QUOTATION, all_cut_probability, cut_probability, uniform_correctness
+from benchmarks.registry import methods
 from benchmarks.registry.ablations import PAPER
 from benchmarks.registry.rules import OPEN
 from benchmarks.results.files import REFERENCE, ROOT
@@ -279,6 +281,20 @@ def test_trials_of_a_released_method_have_to_be_alike(tmp_path: Path, outcomes: 
         in finding.measured
     )
     assert "With 11 settings" in finding.measured and "the empty graph every time" in finding.measured
+
+
+def test_what_is_said_of_searched_values_is_what_was_tested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two settings of CLEAR's weights, and searches of the revision that they were of."""
+    title, check = FINDINGS[11]
+    assert "with its three weights at .1 and at 1" in title and "change nothing" not in title
+    found, path = searches(tmp_path, ("released", "paper", 1, 0.0)), tmp_path / "hpo_summary.csv"
+    changed = {method.row: method for method in methods.METHODS}
+    changed["cf2", "released"] = replace(changed["cf2", "released"], revision=4)
+    monkeypatch.setattr(methods, "METHODS", list(changed.values()))
+    assert "CF² 1 in 30." in check(found).measured, "where no revision is stored nothing is said of it"
+    for made, said in ((4, "CF² 1 in 30."), (3, "CF² 1 in 30 (of revision 3, today's is 4).")):
+        pd.read_csv(path).assign(revision=made).to_csv(path, index=False)
+        assert said in check(found).measured
 
 
 def test_without_a_search_of_a_released_method_nothing_is_said_about_the_search(tmp_path: Path) -> None:

@@ -28,6 +28,11 @@ def test_rows_labels_and_looks_tell_methods_apart() -> None:
     assert len(set(looks)) == len(looks), "two rows would be drawn alike"
 
 
+def test_what_is_inferred_is_not_stated_as_known() -> None:
+    """docs/evidence.md: no record of a failed run of MEG on ASD was found."""
+    assert "inferred" in methods.rows()["meg", "released"].unsupported("asd")
+
+
 @every_row
 def test_a_row_can_be_built_anywhere_and_has_a_key(method: Method) -> None:
     cls = method.load()
