@@ -19,7 +19,7 @@ from benchmarks.registry import methods, tasks
 from benchmarks.registry.methods import Method
 from benchmarks.registry.metrics import METRICS, per_instance
 from benchmarks.registry.rules import COMPARED_VARIANTS, LEVEL, MIN_FOLDS, MIN_REPLICATES
-from benchmarks.results.cell import FOLDS, Cell
+from benchmarks.results.cell import FOLDS, Cell, canonical, declared
 from benchmarks.results.paper import printed, training_share
 from rsgg.statistics import (
     NO_INTERVAL,
@@ -274,20 +274,48 @@ def _paired(both: pd.DataFrame, metric: str) -> dict[str, Any]:
 
 
 def missing(expected: Sequence[Cell], ledger: pd.DataFrame, reasons: Mapping[str, str] | None = None) -> list[str]:
-    """A sentence for each row and replicate with cells that are not there; `reasons` by cell key, where known."""
+    """A sentence for each row with cells that are not there, with which they are; `reasons` by cell key, where known.
+
+    Cells of one label that were declared with other options, of the method or of the task, are told apart.
+    """
     stored = set() if ledger.empty else set(ledger["cell"])
-    gaps: dict[tuple[str, str], list[Cell]] = {}
-    asked: dict[str, int] = {}
+    gaps: dict[tuple[str, str], dict[str, list[Cell]]] = {}
+    asked: dict[str, dict[str, list[Cell]]] = {}
     for cell in expected:
-        whose = f"{cell.task.label}, {cell.method.label}"
-        asked[whose] = asked.get(whose, 0) + 1
+        whose, variation = f"{cell.task.label}, {cell.method.label}", _variation(cell)
+        asked.setdefault(whose, {}).setdefault(variation, []).append(cell)
         if cell.key not in stored:
             reason = cell.method.unsupported(cell.task.name) or (reasons or {}).get(cell.key, "not computed")
-            gaps.setdefault((whose, reason.removesuffix(".")), []).append(cell)  # whoever shows it ends the sentence
-    return [
-        f"{whose}: {reason}" + ("" if len(absent) == asked[whose] else f" ({_which(absent)})")
-        for (whose, reason), absent in gaps.items()
-    ]
+            gap = gaps.setdefault((whose, reason.removesuffix(".")), {})  # whoever shows it ends the sentence
+            gap.setdefault(variation, []).append(cell)
+    return [f"{whose}: {reason}{_part(absent, asked[whose])}" for (whose, reason), absent in gaps.items()]
+
+
+NAMED_SETTINGS = 6  # of those that lack the same cells; of more, how many there are
+
+
+def _variation(cell: Cell) -> str:
+    """What cells of all folds and replicates of one setting share, and no others."""
+    return canonical(declared([cell.task.replicate(0).definition(), cell.method.definition()]))
+
+
+def _part(absent: Mapping[str, Sequence[Cell]], asked: Mapping[str, Sequence[Cell]]) -> str:
+    """Which of the cells of a label are absent, in brackets; nothing where all of them are."""
+    if {name: len(cells) for name, cells in absent.items()} == {name: len(cells) for name, cells in asked.items()}:
+        return ""
+    options = {name: {**cells[0].task.replicate(0).options, **cells[0].method.options} for name, cells in asked.items()}
+    first = next(iter(options.values()))
+    shared = {name for name in first if all(own.get(name) == first[name] for own in options.values())}
+    by_part: dict[str, list[str]] = {}
+    for variation, cells in absent.items():
+        differing = [f"{name} = {value}" for name, value in options[variation].items() if name not in shared]
+        which = "" if len(cells) == len(asked[variation]) and len(asked) > 1 else _which(cells)
+        by_part.setdefault(which, []).append(", ".join(differing) or ("as it is" if len(asked) > 1 else ""))
+    parts = []
+    for which, settings in by_part.items():
+        named = " / ".join(settings) if len(settings) <= NAMED_SETTINGS else f"{len(settings)} settings"
+        parts.append(": ".join(filter(None, (named, which))))
+    return f" ({'; '.join(parts)})"
 
 
 def _which(absent: Sequence[Cell]) -> str:

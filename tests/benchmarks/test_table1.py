@@ -334,6 +334,25 @@ def test_what_is_missing_is_said(expected, ledger):
     assert missing(expected, ledger) == ["ASD, MEG: MEG is only defined for tree-cycles"]
 
 
+def test_what_is_missing_is_told_apart_by_setting():
+    """Two settings under one label: what was computed of one is not missing because the other is not there."""
+    (row,) = methods.choose(["rsgg-ce:faithful"])
+    whole = plan(RunOptions(methods=[row.title], datasets=["tree-cycles"], seeds=["0"]))
+    varied = [replace(cell, method=cell.method.with_options({"epochs": 7})) for cell in whole]
+    label = f"Tree-Cycles, {row.label}"
+
+    def gaps(stored):
+        return missing([*whole, *varied], pd.DataFrame({"cell": [cell.key for cell in stored]}))
+
+    assert gaps(whole) == [f"{label}: not computed (epochs = 7)"]
+    assert gaps([*whole, *varied[:8]]) == [f"{label}: not computed (epochs = 7: folds 8, 9 of replicate 0)"]
+    assert gaps([*whole[:9], *varied[:8]]) == [
+        f"{label}: not computed (as it is: fold 9 of replicate 0; epochs = 7: folds 8, 9 of replicate 0)"
+    ]
+    assert gaps([*whole[:9], *varied[:9]]) == [f"{label}: not computed (as it is / epochs = 7: fold 9 of replicate 0)"]
+    assert gaps([]) == [f"{label}: not computed"] and gaps([*whole, *varied]) == []
+
+
 def test_nothing_stored_renders_an_empty_table(expected, tmp_path):
     Table1().write(Finished(expected, Store(tmp_path), tmp_path, {}), Table1Options())
     assert (tmp_path / "table1.csv").read_text().strip() == ",".join(COLUMNS)
