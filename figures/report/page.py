@@ -155,9 +155,12 @@ def table_views(results: Results) -> list[dict[str, Any]]:
 
 
 def _figures(results: Results) -> dict[str, Any]:
-    """The drawn figures with what `figures.json` says of them, and the scripts that have drawn none."""
+    """The drawn figures with what `figures.json` says of them, and the scripts that have drawn none.
+
+    Where a user's results stand beside the reference, their own pictures are shown, which have the rows of both.
+    """
     drawn: dict[str, dict[str, Any]] = {}
-    for folder in results.folders:
+    for folder in (*([results.beside] if results.beside else []), *results.folders):
         for entry in read_entries(folder / "figures"):
             picture = folder / "figures" / f"{entry['name']}.png"
             if picture.is_file() and not str(entry["name"]).endswith("_safe"):

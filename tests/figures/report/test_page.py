@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from PIL import Image
 
 from benchmarks.registry import methods
 from benchmarks.results.files import REFERENCE
@@ -262,6 +263,20 @@ def test_real_data_are_in_the_page_with_and_without_table_1(little: Path, real: 
         shutil.copy(real / name, tmp_path)
     without = report.build(Results((tmp_path,)))
     assert "The graphs of MUTAG, GIN are not stored; <code>./reproduce.sh table2</code> computes them." in without
+
+
+def test_figures_of_ones_own_come_before_those_of_the_reference(tmp_path: Path) -> None:
+    """One folder has drawn a figure of its own and one that the other has too: a picture of another size each."""
+    entry = {"caption": "c", "command": "python figures/x.py", "sources": [], "missing": [], "paper": False}
+    for folder, names, size in (("mine", ("tradeoff", "pareto"), 7), ("theirs", ("tradeoff", "budget"), 9)):
+        (tmp_path / folder / "figures").mkdir(parents=True)
+        for name in names:
+            Image.new("RGB", (size, size)).save(tmp_path / folder / "figures" / f"{name}.png")
+        entries = [{**entry, "name": name} for name in names]
+        (tmp_path / folder / "figures" / "figures.json").write_text(json.dumps(entries))
+    beside = Results((tmp_path / "theirs",), beside=tmp_path / "mine")
+    drawn = {one["name"]: one["picture"]["width"] for one in page._figures(beside)["drawn"]}
+    assert drawn == {"tradeoff": 7, "pareto": 7, "budget": 9}
 
 
 def test_the_explorer_has_a_group_for_every_variant_and_calls_none_what_it_is_not() -> None:
