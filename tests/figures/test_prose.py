@@ -66,7 +66,7 @@ def test_the_first_screen_says_what_reproduced_what_it_is_worth_and_what_the_met
     lines = prose.summary(RESULTS).split("\n")
     assert len(lines) == 5 and lines[0] == f"- {in_short(verdicts.fillna(''))[0]}"
     assert "printed 0.885 / 11.000; " in lines[2] and "RSGG-CE on ASD" in lines[3]
-    assert "by score function (ours) 0.78 / 305 (16 of 20 fits collapse)" in lines[3]
+    assert "by score function (ours) 0.88 / 324 (16 of 20 fits of replicate 0 collapse)" in lines[3]
     assert all(len(line) <= 2 * 140 for line in lines), "some two lines each, in the width of this file"
     assert TEXT.index(lines[0]) < 1500, "on the first screen"
 
