@@ -91,6 +91,7 @@ def _measured_row(
         return False
     y, made = (metrics.loc[name, ["mean", "ci_low", "ci_high"]].astype(float) for name in NEEDED[:2])
     x = made / float(metrics.loc[NEEDED[2], "mean"]) if over_optimum else made
+    x["ci_low"] = max(x["ci_low"], min(1.0, x["mean"])) if over_optimum else x["ci_low"]  # none needs fewer
     axis.errorbar(
         x["mean"], y["mean"], fmt=look.marker, color=look.colour, label=look.label, elinewidth=1, zorder=3,
         mfc="none" if row in HOLLOW else look.colour, ms=HOLLOW.get(row, 5 if look.marker == "s" else 6),
