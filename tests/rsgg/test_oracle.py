@@ -139,6 +139,8 @@ def test_asd_relaxation_is_differentiable_and_the_empty_graph_is_class_1() -> No
 def test_asd_rule_is_only_defined_for_its_regions() -> None:
     with pytest.raises(OracleError, match="116 brain regions; it was given graphs of 5 nodes"):
         ASDOracle().predict(GraphBatch.of(tree(5)))
+    with pytest.raises(OracleError, match="knows 116 brain regions; it was given graphs of 120 nodes"):
+        ASDOracle().relaxed(torch.zeros(1, 120, 120))
 
 
 @needs_asd
