@@ -141,7 +141,10 @@ class Composed(Explainer):
         names = cls._part_names()
         parts: dict[str, Any] = {}
         if "parts" not in header and len(names) == 1:
-            parts[names[0]] = _known(header, path)._from_archive(header, arrays, objects, path)
+            kind = _known(header, path)
+            if issubclass(kind, Composed):  # which has parts: without them the same header would be read for ever
+                raise DataError(f"{path} holds a {kind.__name__} without its parts; fit and save it again.")
+            parts[names[0]] = kind._from_archive(header, arrays, objects, path)
             return cls(**parts)
         if header.get("explainer") != cls.__name__ or set(header.get("parts", ())) != set(names):
             raise UsageError(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import reprlib
 import time
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -418,7 +419,8 @@ class Explainer(ABC):
 
         Args:
             graphs: `rsgg.Graph`, NetworkX graphs or PyG `Data`.
-            oracle: the classifier to be explained; the classes of the training graphs are its answers.
+            oracle: the classifier to be explained; the classes of the training graphs are its answers. Graphs that it
+                cannot read are left out, with a warning.
             seed: decides all random draws.
             verbose: print how far a long fit is.
         """
@@ -428,7 +430,7 @@ class Explainer(ABC):
         self._require_relaxation(counted)
         if self.capabilities.learns:
             asked = CountingOracle(counted.oracle) if self.capabilities.reads_labels else counted  # labels cost nothing
-            classes = asked.predict(batch)
+            batch, classes = _readable(batch, asked)
             missing = sorted(set(range(counted.n_classes)) - set(classes.tolist()))
             if missing and self._needs_every_class():
                 raise FitError(
@@ -699,7 +701,10 @@ class Explainer(ABC):
                 f"{path} holds a {saved_as} whose learned values do not fit this version of it; fit and save it again."
             ) from error
         fitted_on = header.get("fitted_on")
-        explainer._mark_fitted(None if fitted_on is None else (int(fitted_on[0]), int(fitted_on[1])))
+        pair = isinstance(fitted_on, list) and len(fitted_on) == 2 and all(type(part) is int for part in fitted_on)
+        if fitted_on is not None and not pair:
+            raise DataError(f"{path} does not say what its {saved_as} was fitted on; fit and save it again.")
+        explainer._mark_fitted(None if fitted_on is None else (fitted_on[0], fitted_on[1]))
         return explainer
 
 
@@ -739,6 +744,25 @@ def _result(
         irreducible=candidate.irreducible, certificate_calls=candidate.certificate_calls,
         node_edits=() if candidate.edited is None else candidate.edited.node_edits,
     )  # fmt: skip
+
+
+def _readable(batch: GraphBatch, oracle: CountingOracle) -> tuple[GraphBatch, Tensor]:
+    """The training graphs that the oracle answers about, and their classes; raises where it answers about none."""
+    try:
+        return batch, oracle.predict(batch)
+    except UnknownClass:  # its number of classes is not what it says: that concerns all graphs
+        raise
+    except OracleError:
+        unread = oracle.unanswered(batch)
+        if not unread or len(unread) == len(batch):
+            raise
+    warnings.warn(
+        f"The oracle {oracle.name!r} could not read {len(unread)} of {len(batch)} training graphs, which are left out: "
+        f"{next(iter(unread.values()))}",
+        stacklevel=3,
+    )
+    read = batch.select(torch.tensor([i for i in range(len(batch)) if i not in unread]))
+    return read, oracle.predict(read)
 
 
 def _small_ones_apart(

@@ -561,6 +561,7 @@ class CountingOracle(WrappedOracle):
     def _answers(self, graphs: GraphBatch | EdgeBatch, payer: Tensor | None = None) -> Tensor:
         self.evaluated += len(graphs)
         listed = EdgeBatch.of(graphs) if isinstance(graphs, SparseBatch) else graphs
+        versions = _versions(graphs)
         try:
             if isinstance(listed, EdgeBatch):
                 answers = self._waited_for(lambda: self.oracle.predict_edges(listed))
@@ -572,6 +573,10 @@ class CountingOracle(WrappedOracle):
             raise OracleError(f"The oracle {self.name!r} failed on a batch of {len(graphs)} graphs: {error}") from error
         finally:
             self._read_clock(payer)
+        if _versions(graphs) != versions:
+            raise OracleError(
+                f"The oracle {self.name!r} writes into the graphs that it is asked about; let it work on a copy."
+            )
         if got := wrong_answers(answers, len(graphs)):
             raise OracleError(
                 f"The oracle {self.name!r} must return one integer class per graph ({len(graphs)}); it returned {got}."
@@ -647,6 +652,14 @@ class CountingOracle(WrappedOracle):
 
     def _now(self) -> float:
         return time.monotonic()
+
+
+def _versions(graphs: GraphBatch | EdgeBatch) -> list[int]:
+    """How often torch has written into the tensors of a batch."""
+    if not isinstance(graphs, GraphBatch) or isinstance(graphs, SparseBatch):
+        return []
+    tensors = (graphs.adjacency, graphs.sizes, graphs.features, graphs.edge_features)
+    return [tensor._version for tensor in tensors if isinstance(tensor, Tensor) and not tensor.is_inference()]
 
 
 def _is_positive(number: object) -> bool:

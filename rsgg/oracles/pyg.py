@@ -476,7 +476,14 @@ class CallableOracle(Oracle):
         return self._classes([graphs.single(i).to_pyg() for i in range(len(graphs))]).to(graphs.sizes.device)
 
     def _classes(self, asked: list[Any]) -> Tensor:
-        output = self.function(asked) if self.lists else [self.function(data) for data in asked]
+        if self.lists:
+            output = self.function(asked)
+        else:
+            try:
+                output = [self.function(data) for data in asked]
+            except Exception as error:
+                hint = "if it takes a list of graphs, wrap it: rsgg.CallableOracle(function, lists=True)"
+                raise OracleError(f"The function failed on a graph: {error} ({hint})") from error
         return self._scores.classes(_as_tensor(output), len(asked))
 
 

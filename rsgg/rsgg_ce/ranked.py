@@ -69,6 +69,9 @@ class RankedSearch(EdgeScorer):
     mixtures: int = hyper(
         200, "mixtures", at_least=0, doc="sets of removals and additions that are tried if no order flips"
     )
+    swaps: int = hyper(
+        0, "swaps", at_least=0, doc="most questions about sets with an edit fewer: another pair instead of two edits"
+    )
 
     node_edits: bool = hyper(
         False, "node edits", doc="also relabel nodes, add and drop leaves; needs one-hot features (rsgg.edits)"
@@ -89,7 +92,7 @@ class RankedSearch(EdgeScorer):
                 part, own, oracle, self.search_scores(part, own), lengths, seed=seed, k=k, first_owner=first_owner,
                 certify=self.certify, restarts=self.restarts, mixtures=self.mixtures, constraints=oracle.constraints,
                 nodes=self._node_edits(part, own, oracle), every_pair_up_to=self._lists_above() or EVERY_PAIR_UP_TO,
-                unlearnt=[i for i, c in enumerate(own.tolist()) if c in self.unlearnt_],
+                unlearnt=[i for i, c in enumerate(own.tolist()) if c in self.unlearnt_], swaps=self.swaps,
             )  # fmt: skip
             return candidates(found, part, k, oracle, first_owner)
 
@@ -214,6 +217,7 @@ def search(
     nodes_only: bool = False,
     every_pair_up_to: int = EVERY_PAIR_UP_TO,
     unlearnt: Collection[int] = (),
+    swaps: int = 0,
 ) -> list[Found]:
     """`k` searches per graph, one after the other so that a further one edits other pairs; row i·k + j as elsewhere.
 
@@ -223,6 +227,7 @@ def search(
     about. `nodes` are the edits of nodes that are tried too, and `mixtures` groups of them; with `nodes_only` no pairs
     are. To lists of more than `every_pair_up_to` nodes some of the missing pairs are added, drawn for each order
     (`rsgg.rsgg_ce.listed`). Of the graphs `unlearnt` the scores mean nothing: they have random orders only.
+    `swaps` questions at most are about fewer edits than the learned order has found.
     """
     pairs: MatrixPairs | ListedPairs
     if isinstance(graphs, SparseBatch):
@@ -246,7 +251,7 @@ def search(
                 own, random, further = own and follow(own), map(follow, random), map(follow, further)
             of_orders = further if own is None else chain((own,), further)
             sets = _mixtures(of_orders, mixtures, mixtures if pairs.mixable[i] else 0, graphs.n_nodes)
-            searching = ranked(own, random, lengths[i], found[row], certify=certify, mixtures=sets)
+            searching = ranked(own, random, lengths[i], found[row], certify=certify, mixtures=sets, swaps=swaps)
             searches.append(feasible(searching, rules[i].allow) if rules else searching)
         owners = [first_owner + row for row in rows]
         in_lock_step(searches, graphs, range(len(graphs)), owners, oracle, lambda answers, own: answers != classes[own])

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import combinations, islice, product
 
 import numpy as np
 import torch
@@ -126,6 +126,12 @@ class Lengths:
         return sorted(SIDES, key=lambda side: -len(self.side(side)))
 
     @property
+    def fewest(self) -> int:
+        """The fewest edits that a training graph needed; 1 if nothing is known."""
+        sizes = np.concatenate((*(self.side(side) for side in SIDES), self.both.sum(1)))
+        return int(sizes.min()) if len(sizes) else 1
+
+    @property
     def corners(self) -> list[tuple[int, int]]:
         """Numbers of removals and of additions that were needed together, the most frequent first."""
         sizes, counts = np.unique(self.both, axis=0, return_counts=True)
@@ -154,11 +160,13 @@ def ranked(
     *,
     certify: bool,
     mixtures: Iterable[Codes] = (),
+    swaps: int = 0,
 ) -> Search:
     """The shortest flipping prefix of the learned order; where it has none, of the first random order that has one.
 
     Where those have none either, the sets of edits `mixtures` are tried. What is found without the learned order has
-    edits that are not needed, so that it is shrunk by `halving`.
+    edits that are not needed, so that it is shrunk by `halving`. `swaps`: at most so many questions about what the
+    learned order has found, each with one edit fewer.
     """
     if learned is not None:
         flip = yield from _first_flip(learned, lengths, found)
@@ -167,6 +175,7 @@ def ranked(
             shortest = yield from _shortest_prefix(edits, failed, expected, found)
             if certify:  # the shortest prefix but one has failed, so the last edit is needed
                 yield from _certificate(found, {int(edits[shortest - 1])})
+            yield from _fewer(learned, lengths.fewest, found, swaps, certify=certify)
             return
     for order in random:
         flip = yield from _first_flip(order, UNKNOWN, found)
@@ -317,6 +326,33 @@ def _certificate(found: Found, needed: set[int]) -> Search:
             needed.add(int(edits[left_out[0]]))
         else:
             block = 1
+
+
+def _fewer(order: Orders, fewest: int, found: Found, questions: int, *, certify: bool) -> Search:
+    """Swap two edits for another one, as long as that changes the class too; so many questions at most.
+
+    Irreducible edits need not be the fewest: two of them may be needed where another one alone is enough. Not tried
+    below `fewest` edits, as no training graph got by with less, nor where there are more pairs of edits than questions.
+    """
+    assert found.edits is not None
+    while fewest < (size := len(found.edits)) and size * (size - 1) // 2 <= questions:
+        for edits in islice(_swaps(order, found.edits), questions):
+            questions -= 1
+            if (yield edits):
+                found.edits, found.irreducible = edits, False
+                if certify:
+                    yield from _certificate(found, set())
+                break
+        else:
+            return
+
+
+def _swaps(order: Orders, edits: Codes) -> Iterator[Codes]:
+    """The edits with another pair instead of two of them: the likeliest other pair first, the last two edits first."""
+    others = order.mixed[~np.isin(order.mixed, np.concatenate((edits, order.nodes)))]
+    for other in others:
+        for two in combinations(range(len(edits) - 1, -1, -1), 2):
+            yield np.append(np.delete(edits, two), other)
 
 
 def feasible(search: Search, allowed: Callable[[Codes], bool]) -> Search:

@@ -179,7 +179,7 @@ class TaughtRSGGCE(RankedSearch):
                     search(
                         own, of, counted, scores, lengths, seed=seed_for(seed, number) if number else seed,
                         certify=learnt, mixtures=self.mixtures, constraints=oracle.constraints,
-                        every_pair_up_to=self.every_pair_up_to,
+                        every_pair_up_to=self.every_pair_up_to, swaps=self.swaps,
                     )
                 )  # fmt: skip
             self.unread_ += counted.n_troubled

@@ -15,6 +15,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+import rsgg
 from rsgg.baselines.clear import CLEAR
 from rsgg.baselines.controls import Complete, Empty, RandomEdits, TwoSided
 from rsgg.baselines.search import DDBS, OBS, IRand
@@ -25,7 +26,7 @@ from rsgg.explainer import Candidate, Capabilities, Counterfactual, Explainer
 from rsgg.graph import Graph, GraphBatch
 from rsgg.metrics import evaluate
 from rsgg.oracles import CallableOracle, CountingOracle, Oracle, PyGOracle, TreeCyclesOracle
-from rsgg.rsgg_ce import RSGGCE
+from rsgg.rsgg_ce import RSGGCE, TaughtRSGGCE
 from tests.graphs import gnp_graphs, tree, unicyclic
 
 GRAPHS = [tree(8, seed) if seed % 2 else unicyclic(8, 3, seed) for seed in range(12)]
@@ -361,3 +362,27 @@ def test_a_model_stays_in_the_mode_that_it_was_given_in() -> None:
     oracle = PyGOracle(model)
     oracle.predict(GraphBatch.of([Graph(np.zeros((3, 3)), np.ones((3, 1)))]))
     assert model.training
+
+
+def test_training_graphs_that_the_oracle_cannot_read_are_left_out_with_a_warning() -> None:
+    def function(data: Any) -> int:
+        if data.num_nodes == 7:
+            raise ValueError("seven")
+        return int(data.num_edges // 2 > 6)
+
+    graphs = [nx.gnp_random_graph(6 + i % 2, 0.2 + 0.02 * i, seed=i) for i in range(20)]
+    with pytest.warns(UserWarning, match=r"could not read 10 of 20 training graphs.*seven"):
+        fitted = TaughtRSGGCE.tiny().fit(graphs, CallableOracle(function))
+    assert fitted.summary_["graphs"] == 10
+    with pytest.raises(OracleError, match="seven"):
+        TaughtRSGGCE.tiny().fit(graphs[1::2], CallableOracle(function))
+
+
+def test_a_function_of_lists_that_is_given_one_graph_is_told_how_to_wrap() -> None:
+    def function(many: list[Any]) -> list[int]:
+        return [int(data.num_edges // 2 > 6) for data in many]
+
+    graphs = [nx.gnp_random_graph(6, 0.3, seed=i) for i in range(3)]
+    with pytest.raises(OracleError, match="lists=True"):
+        rsgg.explain(function, graphs)
+    assert all(one.found for one in rsgg.explain(CallableOracle(function, lists=True), graphs))

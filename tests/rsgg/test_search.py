@@ -54,10 +54,16 @@ def orders(removals: int, additions: int) -> Orders:
 
 
 def found_by(
-    order: Orders, flips: Flips, *, lengths: Lengths = UNKNOWN, certify: bool = False, random: tuple[Orders, ...] = ()
+    order: Orders,
+    flips: Flips,
+    *,
+    lengths: Lengths = UNKNOWN,
+    certify: bool = False,
+    random: tuple[Orders, ...] = (),
+    swaps: int = 0,
 ) -> tuple[Found, list[frozenset[int]]]:
     found = Found()
-    return found, run(ranked(order, random, lengths, found, certify=certify), flips)
+    return found, run(ranked(order, random, lengths, found, certify=certify, swaps=swaps), flips)
 
 
 rules = st.lists(st.frozensets(st.sampled_from([0, 1, 2, 3, 4, 100, 101, 102]), min_size=1, max_size=4), max_size=4)
@@ -94,6 +100,55 @@ def test_a_certificate_holds_for_oracles_that_are_not_monotone(key: int, needs: 
     if found.edits is not None:
         edits = frozenset(found.edits.tolist())
         assert flips(edits) and edits in asked and found.irreducible
+        assert not any(flips(edits - {edit}) for edit in edits)
+
+
+def test_another_edit_instead_of_two_is_looked_for_as_long_as_questions_last() -> None:
+    def flips(edits: frozenset[int]) -> bool:  # 0 and 1 are needed together; 3 alone is enough
+        return {0, 1} <= edits or 3 in edits
+
+    order = orders(5, 0)
+    without, asked = found_by(order, flips, certify=True)
+    assert set(without.edits.tolist()) == {0, 1} and without.irreducible  # type: ignore[union-attr]
+    found, more = found_by(order, flips, certify=True, swaps=2)  # 2, then 3
+    assert found.edits.tolist() == [3] and found.irreducible  # type: ignore[union-attr]
+    assert more == [*asked, frozenset({2}), frozenset({3})]
+    stopped, fewer = found_by(order, flips, certify=True, swaps=1)
+    assert set(stopped.edits.tolist()) == {0, 1} and stopped.irreducible  # type: ignore[union-attr]
+    assert fewer == [*asked, frozenset({2})]
+
+
+def test_no_swap_is_tried_below_what_training_graphs_needed_or_with_fewer_questions_than_pairs() -> None:
+    needs_three = frozenset({0, 1, 2})
+    order = orders(6, 0)
+    _, asked = found_by(order, needs_three.issubset, certify=True)
+    assert found_by(order, needs_three.issubset, certify=True, swaps=2)[1] == asked  # three pairs of edits
+    assert len(found_by(order, needs_three.issubset, certify=True, swaps=3)[1]) == len(asked) + 3
+    known = Lengths(removals=np.array([3, 4]))
+    _, expected = found_by(order, needs_three.issubset, lengths=known, certify=True)
+    assert found_by(order, needs_three.issubset, lengths=known, certify=True, swaps=9)[1] == expected
+
+
+def test_the_fewest_edits_are_those_of_any_side() -> None:
+    both = np.array([[1, 1], [2, 3]])
+    assert UNKNOWN.fewest == 1
+    assert Lengths(removals=np.array([3, 4]), both=both).fewest == 2
+    assert Lengths(removals=np.array([3, 4]), additions=np.array([5])).fewest == 3
+
+
+@given(st.integers(0, 9), rules.filter(len), st.integers(0, 12))
+def test_swaps_never_lengthen_what_is_found_and_their_certificates_hold(
+    key: int, needs: list[frozenset[int]], swaps: int
+) -> None:
+    def flips(edits: frozenset[int]) -> bool:  # not monotone
+        return any(need <= edits for need in needs) and hash((key, tuple(sorted(edits)))) % 3 > 0
+
+    before, asked = found_by(orders(5, 3), flips, certify=True)
+    found, more = found_by(orders(5, 3), flips, certify=True, swaps=swaps)
+    assert more[: len(asked)] == asked
+    if before.edits is not None and found.edits is not None:
+        edits = frozenset(found.edits.tolist())
+        assert len(edits) <= len(before.edits) and flips(edits) and edits in more and found.irreducible
         assert not any(flips(edits - {edit}) for edit in edits)
 
 

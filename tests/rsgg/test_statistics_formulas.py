@@ -19,6 +19,11 @@ def test_memory_for_resampling_changes_no_interval(monkeypatch: pytest.MonkeyPat
         assert statistics.bootstrap_interval(values, resamples=200) == usual
 
 
+def test_two_values_give_an_interval_of_their_mean_with_the_quantile_of_the_table() -> None:
+    """s / √2 of 1 and 3 is 1, so that half of the interval is t_{.975, 1} itself."""
+    assert statistics.mean_interval([1, 3]) == pytest.approx((2 - 12.7062, 2 + 12.7062), rel=1e-5)
+
+
 def test_two_values_give_a_prediction_interval_with_the_quantile_of_the_table() -> None:
     """t_{.975, 1} = 12.7062; of 1 and 3 the mean is 2 and s = √2."""
     half = 12.7062 * 2**0.5 * (1 + 1 / 2) ** 0.5
