@@ -135,7 +135,9 @@ def test_a_mutant_is_killed_by_a_test_that_sees_it_and_survives_one_that_does_no
 
 
 @pytest.mark.parametrize("long", [False, True])
-def test_the_long_test_runs_the_mutants_after_everything_else(long: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_long_test_verifies_the_reference_and_runs_the_mutants_after_everything_else(
+    long: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ran: list[str] = []
 
     def noted(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
@@ -144,7 +146,7 @@ def test_the_long_test_runs_the_mutants_after_everything_else(long: bool, monkey
 
     monkeypatch.setattr(subprocess, "run", noted)
     assert cli.main(["test", "--long"] if long else ["test"]) == 0
-    assert ran == ["ruff", "ruff", "mypy", "pytest"] + ["tests.mutation.run"] * long
+    assert ran == ["ruff", "ruff", "mypy", "pytest"] + ["benchmarks.cli", "tests.mutation.run"] * long
 
 
 def test_the_table_keeps_the_lines_of_modules_that_were_not_run(
