@@ -2,19 +2,22 @@
 
     python figures/ablation.py [--results results/reference]
 
-Drawn from `ablation_<vary>.csv`. Above, as in the paper: (a) GED, over n nodes where n is varied, (b) Correctness, for
-RSGG-CE and CF² with standard errors over folds, and RSGG-CE taught and certified. Below, the question whether the
-generator matters: the same samplers with an untrained generator and with none, and what a sampler without a generator
-is predicted to score.
+Drawn from `ablation_<vary>.csv`. `ablation_<vary>` is the paper's figure: (a) GED, over n nodes where n is varied, (b)
+Correctness, for RSGG-CE and CF² with standard errors over folds, and RSGG-CE taught and certified.
+`ablation_<vary>_generator` asks whether the generator matters: the same samplers with an untrained generator and with
+none, and what a sampler without a generator is predicted to score. Curves that coincide are drawn a few points apart.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.transforms import ScaledTranslation
 
 from benchmarks.registry.ablations import PAPER, Grid
 from benchmarks.registry.methods import Row
@@ -38,41 +41,54 @@ ROWS = tuple(dict.fromkeys((*METHODS, *OF_PAPER, *OF_RELEASED)))
 COLUMNS = "value method variant metric mean se ci_low ci_high folds"
 PREDICTION = "uniform-sampler"
 PREDICTED = "prediction: no generator"
+APART = 0.9  # points to the right by which a curve is drawn apart from the one before it
 
 
 def draw(results: Results) -> list[Drawn]:
     """Draw GED and Correctness of the four ablations, from ablation_<vary>.csv."""
-    return [_ablation(results, grid) for grid in PAPER.values()]
+    return [drawn for grid in PAPER.values() for drawn in _ablation(results, grid)]
 
 
-def _ablation(results: Results, grid: Grid) -> Drawn:
+def _ablation(results: Results, grid: Grid) -> list[Drawn]:
+    """The paper's figure of a grid, and the one that asks whether the generator matters."""
     name = f"ablation_{grid.vary}"
     table, missing = figure.table_of(results, name, COLUMNS, f"ablation --vary {grid.vary}")
     ged, label = ("ged_per_node", "GED / n") if grid.vary == "n_nodes" else ("ged", "GED")
-    drawing, axes = style.column(["ab", "cd"], 4.6, 0.5)
-    own = [row for row in figure.own_rows(table) if row[0] != PREDICTION]
-    for panels, rows in (("ab", [*METHODS, *own]), ("cd", [*OF_PAPER, *OF_RELEASED])):
-        for panel, metric in zip(panels, (ged, "correctness"), strict=True):
-            _panel(axes[panel], table, grid, metric, rows)
-    above = {"a": "", "b": "", "c": "Does the generator matter?\n", "d": ""}  # stands above both lower panels
-    for panel, words in above.items():
-        what = f"{label} ↓, log scale" if panel in "ac" else "Correctness ↑"
-        style.panel_title(axes[panel], f"{words}({panel}) {what}")
-    axes["c"].set_xlabel(grid.label)
-    axes["d"].set_xlabel(grid.label)
-    handles = style.drawn_in((axes["a"], axes["d"]))
-    style.legend_panel(axes["legend"], handles, ncols=2, columnspacing=0.5, handlelength=1.8)
-    path = results.path(name)
-    figure.small_print(drawing, f"Tree-Cycles, {grid.title}; bars: standard errors.", path)
+    path, values = results.path(name), list(grid.points)
     per_node = " over the number n of nodes" if grid.vary == "n_nodes" else ""
-    about = CAPTIONS["ablation"].format(per_node=per_node, title=grid.title, label=grid.label)
-    words = figure.caption(about, *seen(table, ged, label))
-    sources = (shown(path),) if path else ()
-    missing = missing or gaps(table, list(grid.points))
-    return Drawn(name, drawing, words, f"Figure: {grid.label} varied", tuple(missing), sources)
+    own = [row for row in figure.own_rows(table) if row[0] != PREDICTION]
+    of_methods, of_generator = seen(table, ged, label), whether_it_matters(table)
+    drawn = []
+    for end, rows, said, place in (
+        ("", (*METHODS, *own), of_methods, f"Figure: {grid.label} varied"),
+        ("_generator", (*OF_PAPER, *OF_RELEASED), of_generator, ""),
+    ):
+        about = CAPTIONS[f"ablation{end}"].format(per_node=per_node, title=grid.title, label=grid.label)
+        drawing = _drawing(table, grid, {ged: label, "correctness": "Correctness"}, rows)
+        question = "Does the generator matter? " if end else ""
+        figure.small_print(drawing, f"{question}Tree-Cycles, {grid.title}; bars: standard errors.", path)
+        gap = tuple(missing or gaps(table, values, [row for row in rows if row in ROWS]))
+        drawn.append(
+            Drawn(f"{name}{end}", drawing, figure.caption(about, *said), place, gap, (shown(path),) if path else ())
+        )
+    return drawn
 
 
 # -- Panels --------------------------------------------------------------------------------------------------------
+
+
+def _drawing(table: pd.DataFrame, grid: Grid, metrics: Mapping[str, str], rows: Sequence[Row]) -> Figure:
+    """Two panels in a row, (a) GED and (b) Correctness, and the legend below them."""
+    drawing, axes = style.column(["ab"], 2.5, 0.45)
+    for panel, (metric, label) in zip("ab", metrics.items(), strict=True):
+        _panel(axes[panel], table, grid, metric, rows)
+        scale = axes[panel].get_yscale()
+        how = {"log": ", log scale", "symlog": ", symlog scale"}.get(scale, "")
+        style.panel_title(axes[panel], f"({panel}) {label} {'↑' if metric == 'correctness' else '↓'}{how}")
+        axes[panel].set_xlabel(grid.label)
+    handles = style.drawn_in((axes["a"], axes["b"]))
+    style.legend_panel(axes["legend"], handles, ncols=2, columnspacing=0.5, handlelength=1.8)
+    return drawing
 
 
 def of(table: pd.DataFrame, row: Row, metric: str) -> pd.DataFrame:
@@ -83,18 +99,29 @@ def of(table: pd.DataFrame, row: Row, metric: str) -> pd.DataFrame:
 def _panel(axis: Axes, table: pd.DataFrame, grid: Grid, metric: str, rows: Sequence[Row]) -> None:
     if table.empty:
         return style.say(axis, "not computed yet")
-    _prediction(axis, table, metric)
-    for row in rows:
+    if any(row[1] == "control" for row in rows):
+        _prediction(axis, table, metric)
+    for number, row in enumerate(rows):
         line = of(table, row, metric)
         if len(line):
-            look = style.curve(row) | ({"linewidth": 0.6, "markersize": 4} if row[1] == "control" else {})
-            axis.errorbar(line.index, line["mean"], yerr=line["se"], elinewidth=0.6, capsize=1.2, **look)
+            look = style.curve(row) | ({"linewidth": 0.6} if row[1] == "control" else {})
+            bars = axis.errorbar(line.index, line["mean"], yerr=line["se"], elinewidth=0.6, capsize=1.2, **look)
+            _move(bars.get_children(), axis, APART * (number - (len(rows) - 1) / 2))
     style.value_ticks(axis, sorted({*grid.points, *table["value"]}))
     if metric == "correctness":
         axis.set_ylim(-0.03, 1.05)
     else:
         drawn = table[(table["metric"] == metric) & table["method"].isin({method for method, _ in rows})]["mean"]
         _height(axis, drawn[drawn > 0], bool((drawn <= 0).any()))
+
+
+def _move(artists: Iterable[Artist], axis: Axes, points: float) -> None:
+    """Draw them so many points to the right of where they belong."""
+    drawing = axis.get_figure(root=True)
+    assert drawing is not None
+    offset = ScaledTranslation(points / 72, 0, drawing.dpi_scale_trans)
+    for artist in artists:
+        artist.set_transform(axis.transData + offset)
 
 
 def _height(axis: Axes, positive: pd.Series, zeros: bool) -> None:
@@ -137,6 +164,12 @@ def seen(table: pd.DataFrame, ged: str, label: str) -> list[str]:
                 f"{correct.iloc[0]:.2f} to {correct.iloc[-1]:.2f} and {label} from {cost.iloc[0]:.3g} to "
                 f"{cost.iloc[-1]:.3g}."
             )
+    return said
+
+
+def whether_it_matters(table: pd.DataFrame) -> list[str]:
+    """How far the released row is from what its sampler scores without a generator, and what training changes."""
+    said = []
     predicted, released, trained, untrained = (
         of(table, row, "correctness")["mean"] for row in ((PREDICTION, "closed form"), OF_RELEASED[0], *OF_PAPER[:2])
     )
@@ -155,19 +188,19 @@ def seen(table: pd.DataFrame, ged: str, label: str) -> list[str]:
     return said
 
 
-def gaps(table: pd.DataFrame, values: Sequence[int]) -> list[str]:
+def gaps(table: pd.DataFrame, values: Sequence[int], rows: Sequence[Row] = ROWS) -> list[str]:
     """What the curves lack: points of the grid, rows that lack the same ones together, and folds."""
     lacking: dict[str, list[str]] = {}
-    for row in ROWS:
+    for row in rows:
         absent = [str(value) for value in values if value not in of(table, row, "correctness").index]
         lacking.setdefault(", ".join(absent), []).append(style.look(row).label)
     said = [
-        f"{'all curves' if len(labels) == len(ROWS) else ' / '.join(labels)} at {absent}"
+        f"{'all curves' if len(labels) == len(rows) else ' / '.join(labels)} at {absent}"
         for absent, labels in lacking.items()
         if absent
     ]
-    few = table[(table["folds"] < FOLDS) & (table["method"] != PREDICTION) & (table["metric"] == "correctness")]
-    return said + ([f"folds: fewer than ten at {len(few)} of {len(ROWS) * len(values)} points"] if len(few) else [])
+    few = sum(int((of(table, row, "correctness")["folds"] < FOLDS).sum()) for row in rows)
+    return said + ([f"folds: fewer than ten at {few} of {len(rows) * len(values)} points"] if few else [])
 
 
 if __name__ == "__main__":

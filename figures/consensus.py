@@ -71,7 +71,7 @@ def _candidates(results: Results) -> Drawn:
                 said = _edited_pairs(axis, inputs[graphs[c]], own[own.index == graphs[c]])
                 axis.set_title(f"{label}, graph {graphs[c]} ({TASK.class_name(c)})\n{said}", fontsize=7)
                 seen += [f"{label} on the {TASK.class_name(c)} graph {said}"]
-    colours = ScalarMappable(Normalize(0, 1), plt.get_cmap("viridis_r"))
+    colours = ScalarMappable(Normalize(0, 1), plt.get_cmap(style.SCORES))
     drawing.colorbar(colours, ax=axes, fraction=0.02, pad=0.02, label="share of valid candidates that edit the pair")
     figure.heading(drawing, "Candidates for one graph", results)
     caption = f"{CAPTIONS['consensus_candidates']} Seen: {'; '.join(seen) or 'nothing is stored'}."
@@ -87,7 +87,7 @@ def _edited_pairs(axis: Axes, adjacency: np.ndarray, candidates: pd.DataFrame) -
     for kind, dashes in ((1, "solid"), (0, (0, (2, 1)))):
         edited = [(int(u), int(v)) for u, v in np.argwhere(share > 0) if adjacency[u, v] == kind]
         values = [float(share[pair]) for pair in edited]
-        colours = {"edge_color": values, "edge_cmap": plt.get_cmap("viridis_r"), "edge_vmin": 0, "edge_vmax": 1}
+        colours = {"edge_color": values, "edge_cmap": plt.get_cmap(style.SCORES), "edge_vmin": 0, "edge_vmax": 1}
         layers.append((edited, {**colours, "width": [1 + 2.5 * value for value in values], "style": dashes}))
     untouched = {"edge_color": "#BBBBBB", "width": 0.8}
     network(axis, layout(adjacency), (edges_of(adjacency), untouched), *layers)
@@ -117,9 +117,9 @@ def _over_methods(results: Results) -> Drawn:
     for (field, bars), (c, share) in zip(axes, enumerate(by_class), strict=True):
         _map(field, share, most, f"class {c}, {ASD.class_name(c)}")
         top = np.argsort(-share, axis=None, kind="stable")[:TOP]
-        regions = [f"{u}–{v}" for u, v in pairs(top, len(share))]
+        regions = [f"{_region(u)} – {_region(v)}" for u, v in pairs(top, len(share))]
         sns.barplot(x=share.flat[top], y=regions, color=style.BLUE, saturation=1, ax=bars)
-        bars.tick_params(axis="y", labelsize=6)
+        bars.tick_params(axis="y", labelsize=5.5)
         bars.set(xlim=(0, 1), xlabel="share that edit the pair")
         bars.set_title(f"class {c}: the {len(top)} pairs edited most", fontsize=7)
         seen.append(f"for {ASD.class_name(c)} graphs region pair {regions[0]}, by {share.flat[top[0]]:.0%}")
@@ -131,10 +131,14 @@ def _over_methods(results: Results) -> Drawn:
     return Drawn("consensus_asd", drawing, caption, "", missing)
 
 
+def _region(node: int) -> str:
+    return ASD.node_names[node].replace("_", " ")
+
+
 def _map(axis: Axes, share: np.ndarray, most: float, title: str) -> None:
     bar = {"fraction": 0.046, "pad": 0.03, "label": "share that edit the pair"}
     sns.heatmap(
-        np.maximum(share, share.T), ax=axis, cmap="viridis", vmin=0, vmax=most, square=True, rasterized=True,
+        np.maximum(share, share.T), ax=axis, cmap="rocket_r", vmin=0, vmax=most, square=True, rasterized=True,
         xticklabels=20, yticklabels=20, cbar_kws=bar,
     )  # fmt: skip
     axis.set(xlabel="brain region", ylabel="brain region")

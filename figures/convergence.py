@@ -2,21 +2,22 @@
 
     python figures/convergence.py [--results results/reference]
 
-Drawn from `convergence.csv`, means over ten seeds with the standard deviation between them, and, for the limits and the
-words of the captions, from `convergence_checks.csv`. A figure of losses per data set; the third shows what was sampled
-during training: flip rate, edits, diversity and the spread of the removal scores.
+A thin line for each of ten fits, from the training curves in the ledgers, and their median; where there is no ledger,
+the mean of `convergence.csv`. The limits and the words of the captions come from `convergence_checks.csv`. A figure of
+losses per data set; the third shows what was sampled during training: flip rate, edits, diversity and the spread of the
+removal scores.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from benchmarks.registry import methods
 from benchmarks.registry.tasks import TaskEntry
@@ -36,6 +37,7 @@ SAMPLED = {  # metric: label, and the check whose limit is drawn
     "score_spread": ("score spread", ""),
 }
 FLOORS = {"edits": 0.5, "diversity": 0.03}
+POINTS = 100  # windows of a curve, at most
 CLASS_COLOURS = (style.ORANGE, style.BLUE)
 CURVES = {"faithful": "-", "beyond": "--"}
 CHECKED = {
@@ -61,14 +63,16 @@ def draw(results: Results) -> list[Drawn]:
         gaps = _absent(curves, task, VARIANTS, LOSSES)
         place = "Figure: Loss trend over the epochs" if task.name == "tree-cycles" else ""
         name = f"convergence_{task.name.replace('-', '_')}"
-        drawn.append(Drawn(name, _losses(curves, task), words, place, (*absent, *gaps)))
+        drawn.append(Drawn(name, _losses(fits(results, curves, task, VARIANTS), task), words, place, (*absent, *gaps)))
     words = figure.caption(
         CAPTIONS["convergence_samples"], *(line for task in tasks for line in seen(checks, task, COLLAPSE, CURVES))
     )
     gaps = [gap for task in tasks for gap in _absent(curves, task, CURVES, SAMPLED)] + figure.without_panel(tasks)
-    drawn.append(Drawn("convergence_samples", _samples(curves, checks, tasks), words, "", (*absent, *gaps)))
-    for one in drawn:
-        line = "Means over seeds, shaded ± one standard deviation."
+    sampled = {task: fits(results, curves, task, CURVES) for task in tasks}
+    drawn.append(Drawn("convergence_samples", _samples(sampled, checks), words, "", (*absent, *gaps)))
+    shown = [*(task.label for task in tasks), "Both data sets" if len(tasks) == 2 else "All data sets"]
+    for one, what in zip(drawn, shown, strict=True):
+        line = f"{what}. Thin: single fits; thick: their median."
         figure.small_print(one.figure, line, results.path("convergence"))
     return drawn
 
@@ -76,19 +80,40 @@ def draw(results: Results) -> list[Drawn]:
 # -- Panels --------------------------------------------------------------------------------------------------------
 
 
-def of(curves: pd.DataFrame, dataset: str, variant: str, c: int, metric: str) -> pd.DataFrame:
-    """One curve: mean and, as `deviation`, the standard deviation between seeds, by epoch."""
-    own = figure.only(curves, dataset=dataset, variant=variant, metric=metric, **{"class": c}).sort_values("epoch")
-    return own.assign(deviation=(own["se"].astype(float) * np.sqrt(own["seeds"].astype(float))).fillna(0.0))
+def fits(results: Results, means: pd.DataFrame, task: TaskEntry, variants: Collection[str]) -> pd.DataFrame:
+    """Training curves of single fits: variant, fold, class, epoch and a column per metric, in `POINTS` windows.
+
+    Of a variant without ledgers the mean of `convergence.csv` stands for all of its fits, as one.
+    """
+    found = []
+    for variant in variants:
+        own = results.training(task.name, "rsgg-ce", variant)
+        if own.empty:
+            mean = figure.only(means, dataset=task.name, variant=variant)
+            own = mean.pivot_table(index=["class", "epoch"], columns="metric", values="mean").reset_index()
+            own["fold"] = 0
+        elif len(own):
+            width = math.ceil((own["epoch"].max() + 1) / POINTS)
+            own = own.assign(epoch=own["epoch"] // width * width + (width - 1) / 2)
+            own = own.groupby(["fold", "class", "epoch"], as_index=False).mean(numeric_only=True)
+        found.append(own.assign(variant=variant))
+    return pd.concat(found, ignore_index=True)
 
 
-def _losses(curves: pd.DataFrame, task: TaskEntry) -> Figure:
+def of(fits: pd.DataFrame, variant: str, c: int, metric: str) -> pd.DataFrame:
+    """One metric by epoch (lines) and fit (columns)."""
+    if metric not in fits:
+        return pd.DataFrame()
+    return figure.only(fits, variant=variant, **{"class": c}).pivot(index="epoch", columns="fold", values=metric)
+
+
+def _losses(fits: pd.DataFrame, task: TaskEntry) -> Figure:
     drawing, axes = style.column(["ab", "cd"], 3.8, 0.12)
     for pair, (variant, how) in zip(("ab", "cd"), VARIANTS.items(), strict=True):
         for c, panel in enumerate(pair):
             axis = axes[panel]
             for metric, (label, colour, line) in LOSSES.items():
-                _curve(axis, of(curves, task.name, variant, c, metric), colour, line, label)
+                _curve(axis, of(fits, variant, c, metric), colour, line, label)
             axis.axhline(LOSS_OF_A_COIN, color="black", ls=":", lw=0.8)
             _scale(axis)
             style.panel_title(axis, f"({panel}) {task.class_name(c)}")
@@ -100,13 +125,13 @@ def _losses(curves: pd.DataFrame, task: TaskEntry) -> Figure:
     return drawing
 
 
-def _curve(axis: Axes, line: pd.DataFrame, colour: str, dashes: str, label: str = "", shaded: bool = True) -> None:
-    if line.empty:
+def _curve(axis: Axes, by_fit: pd.DataFrame, colour: str, dashes: str, label: str = "", single: bool = True) -> None:
+    """A thin line per fit, if `single`, and the median over fits."""
+    if by_fit.empty or by_fit.isna().all(axis=None):
         return
-    epoch, mean, deviation = (line[name].to_numpy(float) for name in ("epoch", "mean", "deviation"))
-    axis.plot(epoch, mean, color=colour, ls=dashes, lw=1.1, label=label)
-    if shaded:
-        axis.fill_between(epoch, np.maximum(mean - deviation, 0), mean + deviation, color=colour, alpha=0.2, lw=0)
+    if single:
+        axis.plot(by_fit.index, by_fit, color=colour, lw=0.4, alpha=0.35)
+    axis.plot(by_fit.index, by_fit.median(axis=1), color=colour, ls=dashes, lw=1.3, label=label)
 
 
 def _scale(axis: Axes) -> None:
@@ -115,20 +140,19 @@ def _scale(axis: Axes) -> None:
     ticks = [0, 0.5, 1, 2, 5, 10, 20, 50]
     axis.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     axis.minorticks_off()
-    axis.set_ylim(-0.05, 80)
+    axis.set_ylim(-0.05, 130)
 
 
-def _samples(curves: pd.DataFrame, checks: pd.DataFrame, tasks: Sequence[TaskEntry]) -> Figure:
-    size = (style.COLUMN * max(1.0, len(tasks) / 2), 5.8)
+def _samples(sampled: Mapping[TaskEntry, pd.DataFrame], checks: pd.DataFrame) -> Figure:
+    size = (style.COLUMN * max(1.0, len(sampled) / 2), 5.8)
     drawing, axes = plt.subplots(
-        5, len(tasks), figsize=size, sharex="col", height_ratios=(1, 1, 1, 1, 0.42), squeeze=False
+        5, len(sampled), figsize=size, sharex="col", height_ratios=(1, 1, 1, 1, 0.42), squeeze=False
     )
-    for column, task in enumerate(tasks):
+    for column, (task, fits) in enumerate(sampled.items()):
         for axis, (metric, (label, check)) in zip(axes[:, column], SAMPLED.items(), strict=False):
             for variant, dashes in CURVES.items():
                 for c, colour in enumerate(CLASS_COLOURS):
-                    line = of(curves, task.name, variant, c, metric)
-                    _curve(axis, line, colour, dashes, shaded=variant == "faithful")
+                    _curve(axis, of(fits, variant, c, metric), colour, dashes, single=variant == "faithful")
             for limit in figure.only(checks, dataset=task.name, check=check)["limit"].dropna().unique():
                 axis.axhline(limit, color="black", ls=":", lw=0.8)
             _from_zero(axis, metric)
@@ -138,15 +162,20 @@ def _samples(curves: pd.DataFrame, checks: pd.DataFrame, tasks: Sequence[TaskEnt
         axes[0, column].set_title(task.label, fontsize=7)
         axes[3, column].set_xlabel("epoch", fontsize=7)
         handles = [style.handle(task.class_name(c), colour, "-") for c, colour in enumerate(CLASS_COLOURS)]
-        handles += [style.handle(methods.label("rsgg-ce", variant), style.GREY, ls) for variant, ls in CURVES.items()]
+        handles += [] if column else _of_variants()  # they are the same everywhere
         style.legend_panel(axes[4, column], handles, handlelength=1.8)
     return drawing
+
+
+def _of_variants() -> list[Line2D]:
+    labels = {variant: methods.label("rsgg-ce", variant).removeprefix("RSGG-CE, ") for variant in CURVES}
+    return [style.handle(labels[variant], style.GREY, line) for variant, line in CURVES.items()]
 
 
 def _from_zero(axis: Axes, metric: str) -> None:
     if metric == "flip_rate":
         axis.set_ylim(-0.03, 1.03)
-    elif metric in FLOORS:  # a deviation that is larger than the mean has no lower end on a log scale
+    elif metric in FLOORS:  # a generator that edits nothing has no place on a log scale
         axis.set_yscale("log", nonpositive="clip")
         axis.set_ylim(bottom=FLOORS[metric])
     else:

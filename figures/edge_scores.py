@@ -72,7 +72,7 @@ def _column(axes: np.ndarray, adjacency: np.ndarray, trace: pd.Series, where: Pl
     def layer(edges: Collection[Pair], width: float) -> tuple[list[Pair], dict[str, object]]:
         listed = sorted(edges)
         colours = [float(probabilities[pair]) for pair in listed]
-        how = {"edge_cmap": plt.get_cmap("cividis"), "edge_vmin": 0, "edge_vmax": 1}
+        how = {"edge_cmap": plt.get_cmap(style.SCORES), "edge_vmin": 0, "edge_vmax": 1}
         return listed, {"edge_color": colours, "width": width, **how}
 
     network(axes[1], where, layer(others, 1.5), layer(cycle, 3.5))

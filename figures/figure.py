@@ -26,7 +26,7 @@ from benchmarks.registry.methods import OWN, Row
 from benchmarks.registry.rules import PROBABILITIES, ROW_MARKS, WHITE_BOX
 from benchmarks.registry.tasks import TaskEntry
 from benchmarks.results.artefacts import sha256_of
-from benchmarks.results.files import LOCAL, shown, write_text
+from benchmarks.results.files import LOCAL, StoreError, shown, write_text
 from benchmarks.results.reader import Results
 from figures import style
 from rsgg.errors import RSGGError
@@ -48,6 +48,22 @@ class Drawn:
 
 
 Draw = Callable[[Results], list[Drawn]]
+
+
+@dataclass(frozen=True)
+class Edition:
+    """For whom figures are drawn: as they are for the report, or for a paper, which has captions of its own.
+
+    In a paper's edition there are no words above the panels, no path and no list of what is missing; these are in the
+    PDF's metadata and in `figures.json`. `serif` sets them in the letters of a LaTeX article.
+    """
+
+    paper: bool = False
+    serif: bool = False
+
+
+REPORT = Edition()
+FOR_THE_REPORT = "for the report"  # the id of words in a picture that a paper's edition leaves out
 
 
 @dataclass(frozen=True)
@@ -103,14 +119,31 @@ def tasks_stored(results: Results) -> list[TaskEntry]:
     return tasks_in(table_of(results, "table1", TABLE1)[0])
 
 
+TEN_ROWS: tuple[Row, ...] = (  # of the versions for a paper: what readers compare first
+    ("rsgg-ce", "released"), ("rsgg-ce", "faithful"), ("rsgg-ce-certified", "beyond"),
+    *((method, "faithful") for method in ("cf2", "clear", "g-countergan", "meg")),
+    ("obs", "search"), ("dce", "search"), ("two-sided-min", "search"),
+)  # fmt: skip
+
+
 def rows_in(table: pd.DataFrame, leave_out: Collection[str] = ()) -> list[Row]:
     """The rows to draw: the registry's in its order, then a user's own, but for methods of these names.
 
-    Rows "+ min" are in the tables only: drawn, they would be a second set of marks on the optimum.
+    Rows "+ min" are in the tables only: drawn, they would be a second set of marks on the optimum. Rows that are
+    defined on none of the tasks that are shown belong to other tables.
     """
-    stored = zip(table["method"], table["variant"], strict=True)
-    rows = [row for row in dict.fromkeys((*methods.rows(), *stored)) if not methods.made_of(row)]
+    stored = list(zip(table["method"], table["variant"], strict=True))
+    own = [task.name for task in (tasks_in(table) if "dataset" in table else tasks.of_paper())]
+    known = [row for row, one in methods.rows().items() if not all(one.unsupported(task) for task in own)]
+    rows = [row for row in methods.rows() if row in {*known, *stored}]
+    rows = [row for row in dict.fromkeys((*rows, *stored)) if not methods.made_of(row)]
     return [row for row in rows if row[0] not in leave_out]
+
+
+def ten_and_all(rows: Sequence[Row], ten: Sequence[Row] = TEN_ROWS) -> dict[str, list[Row]]:
+    """By the end of the figure's name: the rows of these that a paper has room for and a user's own, and all rows."""
+    own = [row for row in rows if row not in methods.rows() or row[1] == OWN]
+    return {"": [row for row in rows if row in {*ten, *own}], "_all": list(rows)}
 
 
 def own_rows(table: pd.DataFrame) -> list[Row]:
@@ -183,20 +216,35 @@ def note_missing(figure: Figure, missing: Sequence[str]) -> None:
 # -- Drawing and saving --------------------------------------------------------------------------------------
 
 
-def saved(module: str, draw: Draw, results: Results, out: Path) -> list[Entry]:
+def saved(module: str, draw: Draw, results: Results, out: Path, edition: Edition = REPORT) -> list[Entry]:
     """Draw and save the figures of one module."""
-    style.use()
+    style.use(serif=edition.serif)
     own, entries = results.again(), []
     for drawn in draw(own):
-        note_missing(drawn.figure, drawn.missing)
-        style.save(drawn.figure, out, drawn.name)
         words = "".join(text.get_text() for text in drawn.figure.findobj(Text))
         marked = [f"{sign} {ROW_MARKS[sign]}." for sign in (WHITE_BOX, PROBABILITIES) if sign in words]
-        plt.close(drawn.figure)
         about = caption(drawn.caption, *marked), drawn.paper, f"python figures/{module}.py"
         inputs = {path.name: sha256_of(path) for path in own.used if path.suffix == ".csv"}
-        entries.append(Entry(drawn.name, *about, drawn.sources or own.sources, drawn.missing, inputs))
+        entry = Entry(drawn.name, *about, drawn.sources or own.sources, drawn.missing, inputs)
+        provenance = _provenance(entry, drawn.figure.get_suptitle())
+        if edition.paper:
+            drawn.figure.suptitle("", in_layout=False)
+            for text in [text for text in drawn.figure.texts if text.get_gid() == FOR_THE_REPORT]:
+                text.remove()
+        else:
+            note_missing(drawn.figure, drawn.missing)
+        style.save(drawn.figure, out, drawn.name, provenance)
+        plt.close(drawn.figure)
+        entries.append(entry)
     return entries
+
+
+def _provenance(entry: Entry, words: str) -> dict[str, str]:
+    """What a PDF says of itself: the words above its panels, its caption, and what it was drawn from."""
+    checksums = [f"{name} sha256 {sha256}" for name, sha256 in entry.inputs.items()]
+    missing = [f"missing: {sentence}" for sentence in entry.missing]
+    title = " ".join(words.split()) or entry.name
+    return {"Title": title, "Subject": entry.caption, "Keywords": "; ".join((entry.command, *checksums, *missing))}
 
 
 def drawn_from_others(folder: Path) -> list[str]:
@@ -219,7 +267,33 @@ def record(entries: Sequence[Entry], out: Path) -> None:
 def read_entries(out: Path) -> list[dict[str, object]]:
     """What is known of the figures in this folder."""
     path = out / "figures.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+    if not path.is_file():
+        return []
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise StoreError(f"{shown(path)} cannot be read ({error}); remove it and draw the figures again.") from error
+    if not isinstance(entries, list) or not all(map(_is_entry, entries)):
+        raise StoreError(f"{shown(path)} is no list of figures; remove it and draw the figures again.")
+    return entries
+
+
+def _is_entry(entry: Any) -> bool:
+    """Is this what `record` writes? A name is one of a file in the same folder, not a path to elsewhere."""
+    named = isinstance(entry, dict) and isinstance(entry.get("name"), str)
+    return named and Path(entry["name"]).name == entry["name"] and isinstance(entry.get("inputs", {}), dict)
+
+
+PaperOption = Annotated[
+    bool,
+    typer.Option("--paper", help="For a paper: no titles, no paths; where it comes from is in the PDF's metadata."),
+]
+SerifOption = Annotated[bool, typer.Option("--serif", help="In the letters of a LaTeX article.")]
+
+
+def figures_folder(results: Path | None, *, paper: bool) -> Path:
+    """Where figures go if nobody says: beside the results, those for a paper in a folder of their own."""
+    return (results or LOCAL) / ("figures-paper" if paper else "figures")
 
 
 def script(module: str, draw: Draw) -> None:
@@ -233,10 +307,13 @@ def script(module: str, draw: Draw) -> None:
         beside_reference: Annotated[
             bool, typer.Option("--beside-reference", help="Show the rows of the folder beside those of the reference.")
         ] = False,
+        paper: PaperOption = False,
+        serif: SerifOption = False,
     ) -> None:
-        folder = out or (results or LOCAL) / "figures"
+        folder = out or figures_folder(results, paper=paper)
         try:
-            entries = saved(module, draw, Results.of(results, beside_reference=beside_reference), folder)
+            stored = Results.of(results, beside_reference=beside_reference)
+            entries = saved(module, draw, stored, folder, Edition(paper, serif))
             record(entries, folder)
         except RSGGError as error:
             typer.echo(str(error), err=True)

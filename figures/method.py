@@ -102,11 +102,11 @@ def network(axis: Axes, where: Places, *layers: tuple[Collection[Pair], Mapping[
 
 
 def heat_map(axis: Axes, matrix: np.ndarray, marked: Collection[Pair], title: str, *, bar: bool = False) -> None:
-    """A_g, dark is 0 and bright is 1; circles mark pairs, on both sides of the diagonal."""
+    """A_g, pale is 0 and dark is 1; circles mark pairs, on both sides of the diagonal."""
     ends = len(matrix) - 1  # labels at the first and the last node
     sns.heatmap(
-        matrix, ax=axis, cmap="cividis", vmin=0, vmax=1, square=True, rasterized=True, xticklabels=ends,
-        yticklabels=ends, cbar=bar, cbar_kws={"fraction": 0.046, "pad": 0.03} if bar else None,
+        matrix, ax=axis, cmap="rocket_r" if bar else style.SCORES, vmin=0, vmax=1, square=True, rasterized=True,
+        xticklabels=ends, yticklabels=ends, cbar=bar, cbar_kws={"fraction": 0.046, "pad": 0.03} if bar else None,
     )  # fmt: skip
     if marked:
         u, v = np.array(sorted(marked)).T + 0.5

@@ -29,6 +29,7 @@ METRICS = {
 }
 BETTER = {"correctness": "RSGG-CE better →", "ged_on_success": "← RSGG-CE better"}
 LEFT_OUT = (("rsgg-ce", "faithful"), ("identity", "control"))
+TEN = (*figure.TEN_ROWS, ("rsgg-ce-untrained", "control"))  # RSGG-CE itself is what they are compared with
 LEVEL = 0.05
 TICKS = (-1000, -10, 0, 10, 1000)
 
@@ -37,8 +38,13 @@ def draw(results: Results) -> list[Drawn]:
     """Draw RSGG-CE's paired differences to the other rows, from stored comparisons."""
     table, missing = figure.table_of(results, "comparisons", COLUMNS, "table1")
     table = table.assign(method=table["against_method"], variant=table["against_variant"])
-    tasks, rows = figure.tasks_in(table), [row for row in figure.rows_in(table) if row not in LEFT_OUT]
-    size = (style.PAGE, 0.8 + 3.4 * len(tasks))
+    versions = figure.ten_and_all([row for row in figure.rows_in(table) if row not in LEFT_OUT], TEN)
+    return [_drawn(f"paired{end}", results, table, rows, missing) for end, rows in versions.items()]
+
+
+def _drawn(name: str, results: Results, table: pd.DataFrame, rows: Sequence[Row], missing: Sequence[str]) -> Drawn:
+    tasks = figure.tasks_in(table)
+    size = (style.PAGE, 0.9 + (0.5 + 0.1 * len(rows)) * len(tasks))
     drawing, axes = plt.subplots(len(tasks), 2, figsize=size, sharey=True, sharex="col", squeeze=False)
     axes[0, 1].set_xscale("symlog", linthresh=1)  # before drawing: margins are those of the scale
     drawn, said = {}, []
@@ -60,7 +66,7 @@ def draw(results: Results) -> list[Drawn]:
     style.legend_below(drawing, handles, 2)
     figure.heading(drawing, "RSGG-CE less the other row, on the same graphs", results)
     missing = missing or figure.absent(rows, drawn)
-    return [Drawn("paired", drawing, figure.caption(CAPTIONS["paired"], *said), missing=tuple(missing))]
+    return Drawn(name, drawing, figure.caption(CAPTIONS["paired"], *said), missing=tuple(missing))
 
 
 def differences(table: pd.DataFrame, dataset: str, metric: str, rows: Sequence[Row]) -> pd.DataFrame:

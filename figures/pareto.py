@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
 from benchmarks.registry.methods import Row
-from benchmarks.results.reader import Results
+from benchmarks.results.reader import Results, graphs_per_fold
 from figures import figure, style
 from figures.figure import CAPTIONS, Drawn
 
@@ -30,23 +30,28 @@ SIZES = (0.1, 0.5, 1.0)
 def draw(results: Results) -> list[Drawn]:
     """Draw GED on success against oracle calls with the Pareto front, from a stored Table 1."""
     table, missing = figure.table_of(results, "table1", figure.TABLE1)
-    tasks, rows = figure.tasks_in(table), figure.rows_in(table, LEFT_OUT)
+    versions = figure.ten_and_all(figure.rows_in(table, LEFT_OUT))
+    return [_drawn(f"pareto{end}", results, table, rows, missing) for end, rows in versions.items()]
+
+
+def _drawn(name: str, results: Results, table: pd.DataFrame, rows: Sequence[Row], missing: Sequence[str]) -> Drawn:
+    tasks = figure.tasks_in(table)
     drawing, axes = figure.panels(tasks, 2, 6.4, sharex=True, sharey="col")
     drawn, said = {}, []
     for column, task in zip(axes.T, tasks, strict=True):
         at = positions(table[table["dataset"] == task.name], rows)
         drawn[task.name] = list(at.index)
         column[0].set(xscale="log", yscale="log")
-        for axis, (cost, name) in zip(column, COSTS.items(), strict=True):
+        for axis, (cost, label) in zip(column, COSTS.items(), strict=True):
             front = _panel(axis, at, cost)
-            said += [f"{task.title}, {name}: on the front are {front}."] if front else []
-            axis.set_xlabel(f"{name}, per graph (log scale)")
+            said += [f"{task.title}, {label}: on the front are {front}."] if front else []
+            axis.set_xlabel(f"{label}, per graph (log scale)")
     for axis in axes[:, 0]:
         axis.set_ylabel("GED on success (log scale)")
     style.legend_below(drawing, _handles(rows), 4)
     figure.heading(drawing, "Few edits at the bottom, few calls to the left, valid if large", results)
     missing = missing or figure.absent(rows, drawn)
-    return [Drawn("pareto", drawing, figure.caption(CAPTIONS["pareto"], *said), missing=tuple(missing))]
+    return Drawn(name, drawing, figure.caption(CAPTIONS["pareto"], *said), missing=tuple(missing))
 
 
 def positions(table: pd.DataFrame, rows: Sequence[Row]) -> pd.DataFrame:
@@ -54,7 +59,7 @@ def positions(table: pd.DataFrame, rows: Sequence[Row]) -> pd.DataFrame:
     means = table.pivot(index=["method", "variant"], columns="metric", values="mean").reindex(columns=NEEDED)
     graphs = table[table["metric"] == "correctness"].set_index(["method", "variant"])
     at = means.assign(explain=means["explain_calls"])
-    at["all"] = at["explain"] + at["fit_calls"] * graphs["folds"] / graphs["n"]
+    at["all"] = at["explain"] + at["fit_calls"] / graphs.apply(graphs_per_fold, axis=1)
     at = at.dropna(subset=["ged_on_success", "correctness", "explain", "all"])
     return at.loc[[row for row in rows if row in at.index]]
 

@@ -22,6 +22,9 @@ from figures.figure import Drawn
 
 COLOURS = (style.BLUE, style.ORANGE)  # of class 0 and class 1
 VARIANTS = ("released", "literal", "faithful", "beyond", "control", "search")  # top to bottom; a user's own come last
+TEN: tuple[Row, ...] = tuple(  # the paper's methods, as released and as their own papers define them
+    (method, variant) for method in ("rsgg-ce", "cf2", "clear", "g-countergan", "meg") for variant in figure.VARIANTS
+)
 ONE_WAY = 0.9  # a difference between the classes that is called a collapse in the caption
 CAPTION = (
     "Correctness per class that the oracle predicts for the input (dots with 95 % intervals, joined by a line), over "
@@ -35,8 +38,13 @@ CAPTION = (
 def draw(results: Results) -> list[Drawn]:
     """Draw Correctness per predicted class, from a stored Table 1."""
     table, missing = figure.table_of(results, "table1", figure.TABLE1)
-    tasks, rows = figure.tasks_in(table), sorted(figure.rows_in(table), key=_group)
-    drawing, (axes,) = figure.panels(tasks, 1, 5.4, sharey=True)
+    versions = figure.ten_and_all(sorted(figure.rows_in(table), key=_group), TEN)
+    return [_drawn(f"per_class{end}", results, table, rows, missing) for end, rows in versions.items()]
+
+
+def _drawn(name: str, results: Results, table: pd.DataFrame, rows: Sequence[Row], missing: Sequence[str]) -> Drawn:
+    tasks = figure.tasks_in(table)
+    drawing, (axes,) = figure.panels(tasks, 1, 1.7 + 0.12 * len(rows), sharey=True)
     drawn, said = {}, []
     for axis, task in zip(axes, tasks, strict=True):
         own = table[table["dataset"] == task.name]
@@ -53,7 +61,7 @@ def draw(results: Results) -> list[Drawn]:
     style.legend_below(drawing, _handles(), 3)
     figure.heading(drawing, "One way or both ways? Correctness per predicted class", results)
     missing = missing or figure.absent(rows, drawn)
-    return [Drawn("per_class", drawing, figure.caption(CAPTION, *said), missing=tuple(missing))]
+    return Drawn(name, drawing, figure.caption(CAPTION, *said), missing=tuple(missing))
 
 
 def _group(row: Row) -> int:

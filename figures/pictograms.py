@@ -35,10 +35,12 @@ from figures.figure import CAPTIONS, VARIANTS, Drawn
 
 NEITHER, KEPT, REMOVED, ADDED, LINE = range(5)  # what a pixel says; LINE is between blocks and where no graph is
 METHODS = sorted(methods.PAPER)
-PALETTES = {  # colours of NEITHER, KEPT, REMOVED, ADDED, LINE, and what the caption calls the edits
-    "": (("white", "black", style.REMOVED, style.ADDED, "#CCCCCC"), "red are removed and green"),
-    "_safe": (("white", "black", style.RED, style.SKY, "#CCCCCC"), "vermilion are removed and light blue"),
-}
+PALETTES = {  # colours of NEITHER, KEPT, REMOVED, ADDED, LINE, and what the caption calls them
+    "": (("white", "black", style.REMOVED, style.ADDED, "#DDDDDD"), "Black edges are kept, red are removed and green"),
+    "_safe": (  # for the colour-blind, and with pale kept edges, among which few edits are seen
+        ("white", "#B8B8B8", style.RED, style.BLUE, "#DDDDDD"), "Grey edges are kept, vermilion are removed and blue"
+    ),
+}  # fmt: skip
 LEGEND = {KEPT: "kept", REMOVED: "removed", ADDED: "added", NEITHER: "no edge, or (all white) no valid counterfactual"}
 
 Inputs = Mapping[int, np.ndarray]
@@ -199,7 +201,7 @@ def page(panels: Panels, colours: Sequence[str], heading: str, source: str) -> t
     down = max(down, 1330) if beside else down  # what is enlarged needs that
     bottom = 125 + down * (2 if beside else len(panels))
     sheet = Page(max(round(style.PAGE * dpi), left + width * scale), bottom + dpi // 3, dpi, colours)
-    sheet.text(left, 30, f"(a) {heading}" if beside else heading, 8)
+    sheet.text(left, 30, f"(a) {heading}" if beside else heading, 8, gid=figure.FOR_THE_REPORT)
     for i, (label, panel) in enumerate(panels.items()):
         x, y = (left + i % 3 * ACROSS, 125 + i // 3 * down) if beside else (left, 125 + i * down)
         said = f"{label}: {panel if isinstance(panel, str) else panel.words}"
@@ -213,7 +215,7 @@ def page(panels: Panels, colours: Sequence[str], heading: str, source: str) -> t
         _enlarged(sheet, rsgg_ce, left + 2 * ACROSS, 125 + down)
     sheet.legend(LEGEND | ({LINE: "no graph"} if beside else {}), left, bottom, 5)
     words = f"Rows: folds 0 to 9. Columns: test graphs of the fold. Drawn from {source}."
-    sheet.text(left, bottom + 0.12 * dpi, words, 6, color=style.GREY)
+    sheet.text(left, bottom + 0.12 * dpi, words, 6, color=style.GREY, gid=figure.FOR_THE_REPORT)
     return sheet.figure, beside
 
 

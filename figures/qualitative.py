@@ -105,6 +105,7 @@ def _counterfactual(axis: Axes, ledger: pd.DataFrame, graph: Shown) -> str:
         return "found nothing\n " if len(rows) else "not stored\n "
     codes = block(graph.adjacency, rows["edits"].iloc[0])
     edges(axis, codes, graph.where)
+    _inset(axis, codes, graph.where)
     removed, added = (int(np.triu(codes == code).sum()) for code in (REMOVED, ADDED))
     validity = "valid" if is_valid(rows).iloc[0] else "class unchanged"
     loops = int((codes.diagonal() == ADDED).sum())
@@ -112,9 +113,18 @@ def _counterfactual(axis: Axes, ledger: pd.DataFrame, graph: Shown) -> str:
     return f"{validity}{looped}\nGED {removed + added}: −{removed} +{added}"
 
 
-def edges(axis: Axes, codes: np.ndarray, where: np.ndarray) -> None:
+def _inset(axis: Axes, codes: np.ndarray, where: np.ndarray) -> None:
+    """The edits alone, small, in the lower right corner."""
+    inset = axis.inset_axes((0.66, -0.06, 0.4, 0.4))
+    edges(inset, np.where(codes == KEPT, NEITHER, codes), where, node_size=0.1)
+    inset.set(xticks=[], yticks=[], aspect="equal", xlim=(-1.12, 1.12), ylim=(-1.12, 1.12))
+    inset.grid(False)
+    inset.spines[:].set(visible=True, color="#BBBBBB", linewidth=0.4)
+
+
+def edges(axis: Axes, codes: np.ndarray, where: np.ndarray, node_size: float = 1.5) -> None:
     """Kept edges below, edits above in an order that hides neither colour, thinner the more there are."""
-    axis.scatter(where[:, 0], where[:, 1], s=1.5, color="black", zorder=3, linewidths=0)
+    axis.scatter(where[:, 0], where[:, 1], s=node_size, color="black", zorder=3, linewidths=0)
     u, v = np.triu((codes == REMOVED) | (codes == ADDED), 1).nonzero()
     shuffled = numpy_rng("figures", "qualitative").permutation(len(u))
     _lines(axis, codes, where, u[shuffled], v[shuffled], float(np.clip(7 / np.sqrt(len(u) + 1), 0.13, 1.0)), 2)

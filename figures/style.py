@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,7 @@ __all__ = ["ADDED", "BLUE", "COLUMN", "GREY", "ORANGE", "PAGE", "RED", "REMOVED"
 
 COLUMN, PAGE = 3.4, 7.0  # widths of a column and of a page, in inches
 REMOVED, ADDED = "#E00000", "#00A000"  # the paper's colours of edits
+SCORES = "flare"  # seaborn's colours of scores from 0 to 1, all of which can be seen on white
 TINTS = {  # of atoms, as molecules are often coloured, light enough for black symbols
     "C": "#CFD4D8", "H": "#FFFFFF", "N": "#A9C7FF", "O": "#FFB5AB", "S": "#FFE682", "P": "#FFC999", "F": "#CFF3C4",
     "Cl": "#A6E3A0", "Br": "#DDB99F", "I": "#D6B6E8",
@@ -36,22 +37,42 @@ STYLE: dict[Any, Any] = {
     "font.size": 8,
     "axes.titlesize": 9,
     "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
     "legend.fontsize": 7,
     "legend.frameon": False,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
+    "axes.linewidth": 0.8,
+    "xtick.major.width": 0.8,
+    "ytick.major.width": 0.8,
+    "xtick.minor.width": 0.6,
+    "ytick.minor.width": 0.6,
+    "xtick.major.size": 3,
+    "ytick.major.size": 3,
+    "xtick.minor.size": 2,
+    "ytick.minor.size": 2,
     "grid.linewidth": 0.4,
     "grid.alpha": 0.5,
     "figure.constrained_layout.use": True,
     "svg.hashsalt": "rsgg",
+    "pdf.fonttype": 42,  # TrueType: publishers, AAAI among them, refuse the Type 3 fonts that are matplotlib's default
+    "ps.fonttype": 42,
+}
+SERIF: dict[Any, Any] = {  # what LaTeX articles are set in, as far as it is installed
+    "font.family": "serif",
+    "font.serif": ["Times New Roman", "Nimbus Roman", "Liberation Serif", "STIXGeneral"],
+    "mathtext.fontset": "stix",
 }
 
 
-def use() -> None:
-    """Draw without a screen, in this style."""
+def use(*, serif: bool = False) -> None:
+    """Draw without a screen, in this style: seaborn's for papers, with sizes and lines of our own."""
+    import seaborn as sns  # here: looking up a colour does not need it, and importing it takes half a second
+
     mpl.use("Agg")
-    mpl.rcParams.update(STYLE)
+    sns.set_theme(context="paper", style="ticks", palette="colorblind", rc=STYLE | (SERIF if serif else {}))
 
 
 # -- Rows of the tables ------------------------------------------------------------------------------------
@@ -192,10 +213,11 @@ def plain_numbers(axis: Axes) -> None:
 # -- Files -------------------------------------------------------------------------------------------------
 
 
-def save(figure: Figure, folder: Path, name: str) -> None:
+def save(figure: Figure, folder: Path, name: str, about: Mapping[str, str] | None = None) -> None:
     """As vector PDF and as PNG, without dates inside, so that the same results give the same files.
 
     A PNG has 200 dots per inch, or more where the figure was made with more. Words below the lower edge are in both.
+    `about` (Title, Subject, Keywords) goes into the PDF's metadata.
     """
     figure.draw_without_rendering()
     width, height = figure.get_size_inches()
@@ -203,9 +225,11 @@ def save(figure: Figure, folder: Path, name: str) -> None:
     whole = Bbox.from_extents(0, min(lowest, 0.0), width, height)
     figure.set_layout_engine("none")  # all has its place; legends of the figure stay where they are in the larger one
     for legend in figure.legends:
+        if legend.get_bbox_to_anchor() is not figure.bbox:  # it was given a place of its own
+            continue
         legend.set_bbox_to_anchor((0, 0, 1, 1), figure.transFigure)
     formats: dict[str, dict[str, Any]] = {
-        "pdf": {"metadata": {"CreationDate": None}},
+        "pdf": {"metadata": {"CreationDate": None, **(about or {})}},
         "png": {"metadata": {"Software": None}, "dpi": max(200, figure.get_dpi())},
     }
     for kind, how in formats.items():

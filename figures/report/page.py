@@ -22,7 +22,7 @@ from PIL import Image
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.metrics import TABLE1
 from benchmarks.results.artefacts import MANIFEST, read_manifest
-from benchmarks.results.files import LOCAL, shown, write_text
+from benchmarks.results.files import LOCAL, StoreError, shown, write_text
 from benchmarks.results.reader import Results
 from figures import tables
 from figures.figure import read_entries
@@ -173,9 +173,12 @@ def _figures(results: Results) -> dict[str, Any]:
 def _embedded(picture: Path) -> dict[str, Any]:
     """A picture inside the page, as lossless WebP: the same pixels in a third of the bytes."""
     smaller = BytesIO()
-    with Image.open(picture) as image:
-        image.save(smaller, "WEBP", lossless=True, quality=50, method=2)
-        width, height = image.size
+    try:
+        with Image.open(picture) as image:
+            image.save(smaller, "WEBP", lossless=True, quality=50, method=2)
+            width, height = image.size
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:  # what Pillow says of no picture
+        raise StoreError(f"{shown(picture)} is damaged ({error}); ./reproduce.sh figures draws it again.") from error
     source = "data:image/webp;base64," + base64.b64encode(smaller.getvalue()).decode()
     return {"source": Markup(source), "width": width, "height": height}
 

@@ -143,9 +143,13 @@ OURS = ("faithful", "beyond")  # the variants of RSGG-CE that are not in the pap
 
 def glance(results: Results, dataset: str) -> list[str]:
     """RSGG-CE on a data set in a line, Correctness / GED: printed, as released, as written, and what can be had
-    without it; rows whose fits collapse say how many do, rows that are alike share their numbers."""
+    without it; rows whose fits collapse say how many do, rows that are alike share their numbers. As released is what
+    the verdicts are on, the mean over all its replicates, as in the tables of verdicts."""
     table, collapsed = stored(results, "table1", as_text=False), training.collapsed(results)
-    means = table.set_index(["dataset", "method", "variant", "metric"])["mean"]
+    lines = table.set_index(["dataset", "method", "variant", "metric"])
+    means = lines["mean"].where(
+        lines.index.get_level_values("variant") != "released", lines["judged"].fillna(lines["mean"])
+    )
     paper = (printed(dataset, "rsgg-ce", name) for name in BOTH)
     rows = {" / ".join(value.text if value else "×" for value in paper): ["printed"]}
     own = f"{methods.label('rsgg-ce')}, "  # the sentence begins with it

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, product
 
+import numpy as np
 import pandas as pd
 
 from benchmarks.registry import methods, tasks
@@ -26,7 +27,7 @@ from benchmarks.registry.rules import (
     NEVER_MARKED,
 )
 from benchmarks.results.paper import measured_on, paper_table, printed
-from benchmarks.results.reader import Results
+from benchmarks.results.reader import Results, graphs_per_fold
 from figures.tables import training
 from figures.tables.numbers import missing, number, sentence, stored
 from figures.tables.sheet import ABSENT, CSV, HTML, MARKDOWN, TERMINAL, Cell, Group, Sheet, text
@@ -40,10 +41,12 @@ IN_SHORT = tuple(METRICS[name] for name in ("correctness", "ged", "runtime"))
 RENAMED = {name: f"{name}_renamed" for name in ("correctness", "ged")}  # of the same graphs with nodes renamed
 
 RULE = (
-    "Means of fold means; best in bold, second best underlined, among the rows that are not controls, ties sharing a "
-    f"mark; of distances (GED, Sparsity), only among rows whose Correctness is at most {AS_CORRECT_AS_THE_BEST} below "
-    "the best (fewer edits for fewer graphs are no merit), of Calls to explain, only among rows whose Correctness is "
-    f"at least {CORRECTNESS_FLOOR}. Runtime and Oracle Calls have no marks: their accountings differ from row to row."
+    "Means of fold means over the replicates that the rows of a data set share; a verdict is on the mean over all "
+    "replicates of its row, in verdicts.csv. Best in bold, second best underlined, among the rows that are not "
+    "controls, ties sharing a mark; of distances (GED, Sparsity), only among rows whose Correctness is at most "
+    f"{AS_CORRECT_AS_THE_BEST} below the best (fewer edits for fewer graphs are no merit), of Calls to explain, only "
+    f"among rows whose Correctness is at least {CORRECTNESS_FLOOR}. Runtime and Oracle Calls have no marks: their "
+    "accountings differ from row to row."
 )
 ACCOUNTING = (
     "Runtime and Oracle Calls are in the paper's accounting (released calls per check; training shared out over the "
@@ -157,8 +160,9 @@ def _row(key: Key, lines: Mapping[Key, dict[str, dict[str, str]]], *, collapses:
         return RowView(*key, methods.label(method, variant), cells, marks)
     asked, fitted = float(explain["mean"]), float(fit["mean"])
     cells[CALLS] = Cell(f"{asked:,.1f} / {fitted:,.0f}" if fitted else f"{asked:,.1f} / {ABSENT}")
-    per_graph = fitted * float(fit.get("folds") or 0) / float(fit.get("n") or 1)
-    return RowView(*key, methods.label(method, variant), cells, marks, per_graph)
+    return RowView(
+        *key, methods.label(method, variant), cells, marks, float(np.nan_to_num(fitted / graphs_per_fold(fit)))
+    )
 
 
 def _cell(metric: Metric, line: Mapping[str, str]) -> Cell:

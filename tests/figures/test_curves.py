@@ -58,20 +58,22 @@ def ablation_table() -> pd.DataFrame:
 def test_ablation_draws_the_stored_means_and_says_what_is_missing(tmp_path: Path) -> None:
     ablation_table().to_csv(tmp_path / "ablation_cycle_size.csv", index=False)
     drawn = {one.name: one for one in ablation.draw(Results.of(tmp_path))}
-    assert set(drawn) == {f"ablation_{vary}" for vary in ("cycle_size", "n_cycles", "n_nodes", "n_instances")}
-    one = drawn["ablation_cycle_size"]
+    varied = ("cycle_size", "n_cycles", "n_nodes", "n_instances")
+    assert set(drawn) == {f"ablation_{vary}{end}" for vary in varied for end in ("", "_generator")}
+    one, generator = drawn["ablation_cycle_size"], drawn["ablation_cycle_size_generator"]
     assert points(panel(one.figure, "a"), "RSGG-CE, by score function") == [(3, 4.5), (28, 2.5)]
     assert points(panel(one.figure, "b"), "RSGG-CE, as released") == [(3, 0.8), (28, 0.9)]
-    assert points(panel(one.figure, "d"), ablation.PREDICTED) == [(3, 0.85), (28, 0.85)]
+    assert points(panel(generator.figure, "b"), ablation.PREDICTED) == [(3, 0.85), (28, 0.85)]
+    assert ablation.PREDICTED not in panel(one.figure, "b").get_legend_handles_labels()[1]
     assert "CF² ∇" not in panel(one.figure, "a").get_legend_handles_labels()[1]
     absent = next(gap for gap in one.missing if gap.startswith("CF² ∇ / CF², as released / "))
     assert absent.endswith(" at 3, 5, 8, 10, 12, 15, 18, 20, 23, 25, 28")
-    assert "folds: fewer than ten at 2 of 99 points" in one.missing
+    assert "folds: fewer than ten at 2 of 55 points" in one.missing
     assert (
         "RSGG-CE, by score function: from 3 to 28, Correctness goes from 0.80 to 0.90 and GED from 4.5 to 2.5."
         in one.caption
     )
-    assert "up to 0.05 away" in one.caption and "the trend is" not in one.caption, "two points are no trend"
+    assert "up to 0.05 away" in generator.caption and "the trend is" not in generator.caption, "two are no trend"
     assert one.sources == (str(tmp_path / "ablation_cycle_size.csv"),)
     assert "ablation --vary n_nodes" in drawn["ablation_n_nodes"].missing[0]
 
@@ -142,7 +144,7 @@ def test_runtime_is_drawn_with_the_paper_s_slopes_and_the_fitted_exponents(tmp_p
 # -- Convergence ---------------------------------------------------------------------------------------------------
 
 
-def test_losses_are_drawn_with_the_deviation_between_seeds(tmp_path: Path) -> None:
+def test_without_ledgers_the_stored_means_of_losses_are_drawn(tmp_path: Path) -> None:
     about = {"dataset": "tree-cycles", "method": "rsgg-ce", "variant": "faithful", "class": 1, "seeds": 4}
     curve = [
         {**about, "epoch": epoch, "metric": metric, "mean": mean, "se": 0.05}
@@ -157,12 +159,30 @@ def test_losses_are_drawn_with_the_deviation_between_seeds(tmp_path: Path) -> No
     losses, samples = convergence.draw(Results.of(tmp_path))
     tree, cyclic = losses.figure.axes[:2]
     assert points(cyclic, "loss of 𝔻") == [(2, 0.6), (7, 0.6)] and points(cyclic, "loss of 𝔾") == [(2, 0.4), (7, 0.4)]
-    assert not tree.collections, "nothing is stored of that class"
-    heights = np.asarray(cyclic.collections[0].get_paths()[0].vertices)[:, 1]
-    assert np.isclose(heights.max(), 0.7) and np.isclose(heights.min(), 0.5), "0.05 · √4 up and down"
+    assert len(tree.lines) == 1, "nothing is stored of that class: only the line at ln 2"
     assert "𝔻's loss keeps falling in 1 of 3" in losses.caption
     assert losses.missing == ("Tree-Cycles, RSGG-CE, as released",)
     assert "Tree-Cycles, RSGG-CE, by score function" in samples.missing and "ASD: nothing is stored" in samples.missing
+
+
+def test_every_fit_is_a_thin_line_below_their_median(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    history = pd.DataFrame(
+        {"fold": fold, "class": 0, "epoch": epoch, "discriminator_loss": loss, "generator_loss": 2 * loss}
+        for fold, loss in enumerate((0.1, 0.2, 0.9))
+        for epoch in (0, 1, 2)
+    )
+    monkeypatch.setattr(
+        Results, "training", lambda self, dataset, method, variant: history if variant == "faithful" else history[:0]
+    )
+    about = {"dataset": "tree-cycles", "method": "rsgg-ce", "variant": "faithful", "class": 0, "seeds": 3, "se": 0.1}
+    pd.DataFrame([{**about, "epoch": 1, "metric": "discriminator_loss", "mean": 0.4}]).to_csv(
+        tmp_path / "convergence.csv", index=False
+    )
+    losses, _ = convergence.draw(Results.of(tmp_path))
+    axis = losses.figure.axes[0]
+    assert points(axis, "loss of 𝔻") == [(0, 0.2), (1, 0.2), (2, 0.2)] and points(axis, "loss of 𝔾")[0] == (0, 0.4)
+    thin = sorted(float(np.asarray(line.get_ydata())[0]) for line in axis.lines if line.get_linewidth() < 0.5)
+    assert np.allclose(thin, [0.1, 0.2, 0.2, 0.4, 0.9, 1.8])
 
 
 # -- Nothing stored ------------------------------------------------------------------------------------------------

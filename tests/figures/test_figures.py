@@ -10,11 +10,13 @@ from importlib import import_module
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
 from benchmarks.registry import methods, tasks
+from benchmarks.results.artefacts import sha256_of
 from benchmarks.results.files import ROOT, StoreError
 from benchmarks.results.reader import Results
 from figures import figure, gallery, style
@@ -32,7 +34,11 @@ def test_shown_are_the_paper_s_data_sets_that_are_stored_and_a_user_s_own() -> N
 
 def test_rows_are_the_registry_s_in_its_order_and_then_a_user_s_own() -> None:
     rows = figure.rows_in(table(("asd", "mine", "own"), ("asd", "cf2", "faithful")), leave_out=("identity",))
-    drawn = [row for row, method in methods.rows().items() if row[0] != "identity" and not method.base]
+    drawn = [
+        row
+        for row, method in methods.rows().items()
+        if row[0] != "identity" and not method.base and not method.unsupported("asd")
+    ]
     assert rows == [*drawn, ("mine", "own")] and ("cf2-min", "faithful") not in rows
     assert style.look(("mine", "own")).label == "mine (own)" and style.look(("mine", "own")).colour == style.GREY
 
@@ -152,3 +158,31 @@ def test_no_drawing_module_loads_torch_or_a_model() -> None:
 def test_modules_are_what_they_say() -> None:
     for name in gallery.MODULES:
         assert import_module(f"figures.{name}").draw.__doc__, "the help of its script"
+
+
+# -- Editions --------------------------------------------------------------------------------------------------------
+
+
+def test_a_paper_gets_truetype_letters_no_words_above_and_provenance_in_the_metadata(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("a\n1\n", encoding="utf-8")
+
+    def draw(results: Results) -> list[figure.Drawn]:
+        results.table("table")
+        picture, axis = plt.subplots(figsize=(2, 2))
+        axis.plot([0, 1])
+        figure.heading(picture, "Words above", results)
+        return [figure.Drawn("picture", picture, "What it shows.", missing=("a row",))]
+
+    for name, edition in (("report", figure.REPORT), ("paper", figure.Edition(paper=True))):
+        figure.saved("module", draw, Results((tmp_path,)), tmp_path / name, edition)
+    report, paper = ((tmp_path / name / "picture.pdf").read_bytes() for name in ("report", "paper"))
+    for pdf in (report, paper):
+        assert b"/FontFile2" in pdf and b"/Type3" not in pdf
+        assert b"What it shows." in pdf and b"Words above" in pdf, "in the metadata"
+        assert sha256_of(table).encode() in pdf and b"missing: a row" in pdf
+    heights = [plt.imread(tmp_path / name / "picture.png") for name in ("report", "paper")]
+    inked = [int(np.flatnonzero((image[..., :3] < 0.9).any((1, 2)))[0]) for image in heights]
+    assert inked[0] < 25, "words at the upper edge"
+    red = [((image[..., 0] > 0.6) & (image[..., 1] < 0.5) & (image[..., 2] < 0.3)).sum() for image in heights]
+    assert red[0] > 20 and red[1] == 0, "what is missing is written into the report's picture only"

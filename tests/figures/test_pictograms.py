@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 
+from benchmarks.registry import tasks
 from benchmarks.results.reader import Results
 from figures import consensus, difference, edge_scores, method, pictograms, qualitative, style
-from figures.figure import note_missing, saved
+from figures.figure import REPORT, Drawn, Edition, note_missing, saved
 
 N = 4
 PATH = np.array([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]], dtype=np.uint8)  # 0-1-2-3
@@ -159,3 +161,28 @@ def test_with_nothing_stored_figures_are_drawn_and_say_what_is_missing(tmp_path:
         plt.close(one.figure)
     (entry,) = saved("method", lambda _: method.draw(results), results, tmp_path / "out")
     assert "./reproduce.sh traces" in entry.missing[0] and (tmp_path / "out" / "method.pdf").is_file()
+
+
+def test_the_legend_is_saved_below_the_panels_and_a_paper_gets_no_path(tmp_path: Path) -> None:
+    sheets: list[Figure] = []
+
+    def drawn(results: Results) -> list[Drawn]:
+        one = pictograms.draw(results)[0]
+        sheets.append(one.figure)
+        return [one]
+
+    for edition in (REPORT, Edition(paper=True)):
+        saved("pictograms", drawn, Results.of(tmp_path), tmp_path / "out", edition)
+    report, paper = sheets
+    (legend,) = report.legends
+    lowest_panel = min(text.get_window_extent().y0 for text in report.texts if "no stored results" in text.get_text())
+    assert legend.get_window_extent().y1 < lowest_panel
+    assert any("Drawn from" in text.get_text() for text in report.texts)
+    assert not any("Drawn from" in text.get_text() or "each method" in text.get_text() for text in paper.texts)
+
+
+def test_brain_regions_are_those_of_the_atlas_in_pairs() -> None:
+    names = tasks.ASD.node_names
+    assert len(names) == len(set(names)) == 116
+    assert names[78:82] == ("Heschl_L", "Heschl_R", "Temporal_Sup_L", "Temporal_Sup_R"), "numbers 79 to 82 of AAL"
+    assert names[108:] == tuple(f"Vermis_{part}" for part in ("1_2", "3", "4_5", "6", "7", "8", "9", "10"))

@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.lines import Line2D
+from matplotlib.text import Text
 
-from benchmarks.registry import tasks
+from benchmarks.registry import methods, tasks
 from benchmarks.registry.methods import rows as registered
 from benchmarks.results.reader import Results
 from figures import break_even, budget, figure, paired, pareto, per_class, style, tradeoff
@@ -120,7 +121,7 @@ EVERYTHING = {
 @pytest.mark.parametrize("draw", [tradeoff.draw, pareto.draw, per_class.draw])
 def test_a_row_and_a_task_that_the_registry_does_not_know_are_shown(draw: Draw, tmp_path: Path) -> None:
     table = rows({("mine", "own"): EVERYTHING, ("rsgg-ce", "faithful"): EVERYTHING})
-    (drawn,) = draw(stored(tmp_path, table1=pd.concat((table, table.assign(dataset="my-task")))))
+    *_, drawn = draw(stored(tmp_path, table1=pd.concat((table, table.assign(dataset="my-task")))))
     titles = [axis.get_title() for axis in drawn.figure.axes]
     assert titles[:2] == ["Tree-Cycles (28 nodes)", "my-task"]
     drawn.figure.canvas.draw()
@@ -140,7 +141,7 @@ def test_budget_and_paired_show_a_user_s_own_row(tmp_path: Path, monkeypatch: py
     assert drawn.figure.axes[0].get_title() == "my-task"
     assert drawn.figure.axes[0].get_legend_handles_labels()[1] == ["mine (own)"]
     comparison = compared("mine", 0.1, 0.2, 0.01) | {"against_variant": "own", "dataset": "my-task"}
-    (drawn,) = paired.draw(stored(tmp_path, comparisons=pd.DataFrame([comparison])))
+    *_, drawn = paired.draw(stored(tmp_path, comparisons=pd.DataFrame([comparison])))
     assert drawn.figure.axes[0].get_title().startswith("my-task")
     assert [text.get_text() for text in drawn.figure.axes[0].get_yticklabels()][-1] == "mine (own)"
 
@@ -219,7 +220,8 @@ def test_pareto_rings_what_nothing_beats(tmp_path: Path) -> None:
             ("optimum", "control"): dict(zip(row, (1.0, 1, 2, 0), strict=True)),
         }
     )
-    (drawn,) = pareto.draw(stored(tmp_path, table1=table))
+    table = table.assign(n=1500, replicates_shown=3)  # 50 graphs a fold
+    *_, drawn = pareto.draw(stored(tmp_path, table1=table))
     tree_cycles, with_fit = drawn.figure.axes
     assert np.asarray(tree_cycles.collections[-1].get_offsets()).tolist() == [
         [3, 2]
@@ -242,7 +244,7 @@ def test_per_class_shows_who_goes_one_way(tmp_path: Path) -> None:
         }
     )
     assert per_class.shares(table) == [0.6, 0.4]
-    (drawn,) = per_class.draw(stored(tmp_path, table1=table))
+    *_, drawn = per_class.draw(stored(tmp_path, table1=table))
     assert "Tree-Cycles (28 nodes): one way go CF², as released." in drawn.caption
     strokes = [line for line in drawn.figure.axes[0].lines if line.get_marker() == "|"]
     assert [at(stroke)[0] for stroke in strokes] == [0.4, 0.9]
@@ -277,8 +279,24 @@ def test_paired_is_clear_only_if_interval_and_test_agree(tmp_path: Path) -> None
     assert {method: bool(is_clear) for (method, _), is_clear in clear.items()} == {
         "obs": True, "ddbs": False, "irand": False, "dce": True,
     }  # fmt: skip
-    (drawn,) = paired.draw(stored(tmp_path, comparisons=table))
+    *_, drawn = paired.draw(stored(tmp_path, comparisons=table))
     assert "ASD, correctness: RSGG-CE is clearly higher than 1 of 4 rows and lower than 1." in drawn.caption
+
+
+@pytest.mark.parametrize("draw", [pareto.draw, per_class.draw])
+def test_a_paper_has_a_version_with_ten_rows(draw: Draw, tmp_path: Path) -> None:
+    stored_rows = {row: EVERYTHING for row, one in methods.rows().items() if not one.unsupported("tree-cycles")}
+    ten, everything = draw(stored(tmp_path, table1=rows({**stored_rows, ("mine", "own"): EVERYTHING})))
+    assert everything.name == f"{ten.name}_all"
+    labels = {style.look(row).label for row in (*methods.rows(), ("mine", "own"))}
+
+    def named(drawn: figure.Drawn) -> set[str]:
+        return labels & {text.get_text() for text in drawn.figure.findobj(Text) if isinstance(text, Text)}
+
+    assert len(named(ten)) == 11 and named(ten) < named(everything) and "mine (own)" in named(ten)
+    feasible = methods.label("rsgg-ce-feasible", "beyond")
+    assert feasible in {label.split(" ∇")[0] for label in labels}
+    assert feasible not in named(everything), "a row that no data set of this table has"
 
 
 # -- What is missing -----------------------------------------------------------------------------------------
@@ -295,7 +313,7 @@ def test_paired_is_clear_only_if_interval_and_test_agree(tmp_path: Path) -> None
     ],
 )
 def test_figures_say_that_nothing_is_stored(draw: Draw, absent: str, tmp_path: Path) -> None:
-    (drawn,) = draw(Results((tmp_path,)))
+    *_, drawn = draw(Results((tmp_path,)))
     drawn.figure.canvas.draw()
     assert drawn.missing and all(absent in sentence for sentence in drawn.missing)
     assert "from no file" in drawn.figure.get_suptitle()

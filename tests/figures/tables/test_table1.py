@@ -278,8 +278,10 @@ def test_calls_are_those_to_explain_and_to_fit_and_what_a_test_graph_costs_is_sa
         for what, n in zip(("explain", "fit"), ns, strict=True)
     ]
     folder_with(tmp_path, lines)
-    table = pd.read_csv(tmp_path / "table1.csv").assign(n=100, folds=10, replicates=1)
+    table = pd.read_csv(tmp_path / "table1.csv").assign(n=300, folds=10, replicates=5)
     table.to_csv(tmp_path / "table1.csv", index=False)
+    assert "asks so often" not in tables.markdown("table1", Results((tmp_path,))), "an older table: not known"
+    table.assign(replicates_shown=3).to_csv(tmp_path / "table1.csv", index=False)
     rows = layout(Results((tmp_path,)))["asd"]
     assert {row: row_of(rows, *row).cell("calls").text for row in calls} == {
         ("clear", "faithful"): "1.0 / 1,234", ("cf2", "faithful"): "1,001.5 / –",
@@ -300,6 +302,18 @@ def test_rows_that_are_left_out_are_counted(tmp_path: Path, further: int, said: 
 
 def stored_means() -> pd.Series:
     return pd.read_csv(REFERENCE / "table1.csv").set_index(["dataset", "method", "variant", "metric"])["mean"]
+
+
+def test_questions_of_fitting_are_shared_by_the_test_graphs_of_one_fold() -> None:
+    """As the ledger has them; how many replicates are shown makes no difference."""
+    ledger = Results((REFERENCE,)).ledger("tree-cycles", "rsgg-ce", "faithful")
+    per_graph = (ledger["fit_calls"] / ledger["test_size"]).mean()
+    (row,) = (
+        row
+        for row in layout(Results((REFERENCE,)))["tree-cycles"]
+        if (row.method, row.variant) == ("rsgg-ce", "faithful")
+    )
+    assert row.fit_calls == pytest.approx(per_graph, rel=0.01) and per_graph > 1000
 
 
 def test_markdown_has_the_stored_number_in_every_cell() -> None:
