@@ -24,6 +24,7 @@ from benchmarks.registry.names import imported
 from benchmarks.results.files import LOCAL, REFERENCE, ROOT, shown
 from benchmarks.running import options
 from benchmarks.running.options import RunOptions, available_cores
+from benchmarks.running.signals import terminate_like_interrupt
 from rsgg.errors import RSGGError, UsageError
 
 app = typer.Typer(
@@ -145,7 +146,8 @@ def setup(data_dir: DataDir = None) -> None:
 @command("Style, types and tests: ruff, mypy and pytest; fails when any of them does.", "test --long")
 def test(
     long: Annotated[
-        bool, typer.Option("--long", help="Then make small bugs in the code that tests have to find: about an hour.")
+        bool,
+        typer.Option("--long", help="Then verify the reference and make bugs that tests have to find: about an hour."),
     ] = False,
 ) -> None:
     environment = dict(os.environ)
@@ -159,6 +161,8 @@ def test(
         ("pytest", "-q", "-n", workers, "--dist", "worksteal"),
     ]
     if long:
+        checks.append(("benchmarks.cli", "verify", "--sample", "1", "--out", str(REFERENCE)))
+        environment["RSGG_LONG"] = "1"
         checks.append(("tests.mutation.run", "--jobs", workers))
     failed = []
     for check in checks:
@@ -223,14 +227,19 @@ def figures(
     out: Annotated[Path | None, typer.Option(help="Folder for the figures.")] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Worker processes.")] = available_cores(),
     beside_reference: Beside = False,
+    paper: Annotated[
+        bool, typer.Option("--paper", help="For a paper: no titles, no paths; provenance is in the PDF's metadata.")
+    ] = False,
+    serif: Annotated[bool, typer.Option("--serif", help="In the letters of a LaTeX article.")] = False,
 ) -> None:
     from benchmarks.results.reader import Results
+    from figures.figure import Edition, figures_folder
     from figures.gallery import draw_all
     from figures.tables import write as write_tables
 
     stored = Results.of(results, beside_reference=beside_reference)
-    folder = out or (results or LOCAL) / "figures"
-    for entry in draw_all(stored, folder, jobs):
+    folder = out or figures_folder(results, paper=paper)
+    for entry in draw_all(stored, folder, jobs, Edition(paper, serif)):
         gaps = f" (missing: {'; '.join(entry.missing)})" if entry.missing else ""
         print(f"{entry.name}.pdf, .png{gaps}")
     tables = list(write_tables(stored.again(), folder))
@@ -297,7 +306,8 @@ def verify(
 ) -> None:
     from benchmarks.verify import verify as verify_stored
 
-    findings = verify_stored((out, REFERENCE), derive=derive, sample=sample, seed=seed, data_dir=data_dir, say=print)
+    folders = dict.fromkeys((out, REFERENCE))
+    findings = verify_stored(list(folders), derive=derive, sample=sample, seed=seed, data_dir=data_dir, say=print)
     raise typer.Exit(1 if findings.wrong else 0)
 
 
@@ -312,25 +322,36 @@ def main(arguments: Sequence[str] | None = None, *, script: str = "") -> int:
         command, program = group.commands[script], f"python benchmarks/{script}.py"
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = command.main(given, prog_name=program, standalone_mode=False)
-        sys.stdout.flush()
+        with terminate_like_interrupt():
+            code = command.main(given, prog_name=program, standalone_mode=False)
+            sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except TyperException as error:
         context = getattr(error, "ctx", None)
-        print(_sentence(error.format_message(), context.command_path if context else program), file=sys.stderr)
+        _complain(_sentence(error.format_message(), context.command_path if context else program))
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # whoever read our output has seen enough
         _silence_stdout()
         return 0
     except OSError as error:
-        if error.filename is not None:  # no output of ours
-            raise
+        if error.filename is not None:  # no output of ours, but a path that somebody named
+            _complain(f"{error.filename} cannot be used ({error.strerror}); check the path and its permissions.")
+            return 2
         _silence_stdout()
         print(f"The output could not be written: {error.strerror}. Stored results are not touched.", file=sys.stderr)
     except RSGGError as error:
-        print(error, file=sys.stderr)
+        _complain(str(error))
     return 2
+
+
+LONGEST_SENTENCE = 2000  # characters; only what quotes endless input is longer
+
+
+def _complain(sentence: str) -> None:
+    """Say on stderr what is wrong. What a file or an argument brings in must not steer the terminal or fill it."""
+    said = "".join(one if one.isprintable() else repr(one)[1:-1] for one in " ".join(sentence.split()))
+    print(said if len(said) <= LONGEST_SENTENCE else f"{said[:LONGEST_SENTENCE]} …", file=sys.stderr)
 
 
 def _silence_stdout() -> None:

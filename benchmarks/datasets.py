@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import shortest_path
 from benchmarks.registry import tasks
 from benchmarks.registry.rules import DATA_STANDARD_ERRORS
 from benchmarks.results.artefacts import Artefacts
-from benchmarks.results.files import shown
+from benchmarks.results.files import make_writable, shown
 from benchmarks.results.paper import of_paper
 from figures import tables
 from rsgg.data import TU, Dataset, Molecules, TreeCycles
@@ -157,6 +157,7 @@ def compare(data_dir: Path | None) -> Iterator[dict[str, str]]:
 
 def run(out: Path, data_dir: Path | None) -> None:
     """Measure, write `datasets.csv` to `out` and print it."""
+    make_writable(out)
     with Artefacts(out, "datasets") as files:
         files.text("datasets.csv", pd.DataFrame(compare(data_dir)).to_csv(index=False))
     tables.show("datasets", out)

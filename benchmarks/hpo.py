@@ -79,7 +79,7 @@ class Hpo(Experiment):
     def tables(self, done: Finished, files: Artefacts, options: Any) -> None:
         hpo_tables.render(files)
 
-    def so_far(self, options: Any, store: Store) -> str:
+    def so_far(self, options: Any, store: Store, report: Report) -> str:
         done = [len(_stored_trials(search, options)) for search in searches_for(options)]
         return f"{sum(done)} of {len(done) * n_trials(options)} trials are finished and stored"
 

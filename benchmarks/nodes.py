@@ -41,7 +41,8 @@ from rsgg.oracles.nodes import NodeGCN
 from rsgg.statistics import bootstrap_interval
 
 ROWS = (
-    "rsgg-ce-taught", "rsgg-ce-certified", "two-sided-min", "random", "remove-ego", "keep-ego", "empty",
+    "rsgg-ce-taught", "rsgg-ce-certified", "rsgg-ce-swaps", "two-sided-min", "random", "remove-ego", "keep-ego",
+    "empty",
 )  # fmt: skip
 REPLICATES = (0, 1, 2)
 WHOSE = ["dataset", "method", "variant", "seed", "instance"]

@@ -69,10 +69,12 @@ def publish(source: Path, out: Path) -> str:
     """Compact the cells that `source` holds into `out` and render every table there; returns what to print."""
     plans: dict[str, list[Cell]] = {kind.name: kind().plan(options) for kind, options in RENDERED}
     plans["table1"] += Confirmation().plan(CONFIRMATION)
-    keys = {cell.key for cells in plans.values() for cell in cells}
-    if not Store(source).stored([cell for cells in plans.values() for cell in cells]):
+    here, there = Store(source), Store(out)
+    planned = [cell for cells in plans.values() for cell in cells]
+    if not (keys := here.stored(planned)):
         raise UsageError(f"{shown(source)} holds no result of an experiment; ./reproduce.sh table1 computes some.")
-    compact(Store(source), out, keys, {cell.key for name in WITH_CURVES for cell in plans[name]})
+    curved = [cell for name in WITH_CURVES for cell in plans[name]]
+    compact(here, out, keys | there.stored(planned), here.stored(curved) | there.stored(curved))
     for pattern in COPIED:
         for path in sorted(source.glob(pattern)) if source != out else ():
             write_bytes(out / path.name, path.read_bytes())

@@ -31,7 +31,9 @@ REPLICATES = {
     ("meg-classes", "control"): 1,  # ten minutes each, as is the next
     ("rsgg-ce-ranked", "beyond"): 1,
 }
-REPLICATES_OF_VARIANT = {"released": 5, "control": 5, "search": 5, "faithful": 3, "literal": 3, "beyond": 3}
+REPLICATES_OF_VARIANT = {
+    "released": 5, "control": 5, "search": 5, "faithful": 3, "literal": 3, "beyond": 3, methods.OWN: 3,
+}  # fmt: skip
 REPLICATES_OF_MINIMISED = 3  # of rows "+ min", at most
 REPLICATES_WITHOUT_TRAINING = 10  # RSGG-CE with an untrained or uniform generator costs next to nothing
 
@@ -41,15 +43,16 @@ def replicates(task: TaskEntry, method: Method) -> list[int]:
 
     Where settings were chosen on generated data (`Method.chosen_on`), the row is measured on further replicates instead
     of these. So are all rows as their papers define them: of some it was not recorded what their settings were tried
-    on, and any two of them are to share as many replicates as a prediction interval needs. Rows "+ min" have those of
-    them that their base has.
+    on, and any two of them are to share as many replicates as a prediction interval needs. A method from outside has
+    the same ones as they, so that all are compared on the same graphs. Rows "+ min" have those of them that their base
+    has.
     """
     if method.base:
         of_base = replicates(task, method.base)
         shared = [seed for seed in of_base if not task.generated or seed not in methods.TRIED_ON]
         return (shared if len(shared) >= REPLICATES_OF_MINIMISED else of_base)[:REPLICATES_OF_MINIMISED]
-    as_a_paper_says = method.variant in ("faithful", "literal")
-    tried_on = methods.TRIED_ON if as_a_paper_says else method.chosen_on
+    shares = method.variant in ("faithful", "literal", methods.OWN)
+    tried_on = methods.TRIED_ON if shares else method.chosen_on
     left_out = tried_on if task.generated else ()
     number = _number_of_replicates(task, method)
     return [seed for seed in range(number + len(left_out)) if seed not in left_out][:number]

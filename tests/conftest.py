@@ -3,21 +3,51 @@
 from __future__ import annotations
 
 import os
-from typing import NoReturn
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
+
+if TYPE_CHECKING:
+    from benchmarks.results.cell import Cell
+    from benchmarks.running.run_cell import Outcome
+    from benchmarks.running.workers import Work
 
 for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # before torch is imported: small graphs gain nothing from more
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that are marked `asd` need its files, which are not part of the project."""
+    """Tests marked `asd` need its files, which are not part of the project; those marked `long` are asked for."""
+    for item in items:
+        if item.get_closest_marker("long") and "RSGG_LONG" not in os.environ:
+            item.add_marker(pytest.mark.skip(reason="long: ./reproduce.sh test --long runs it"))
     if "RSGG_DATA_DIR" in os.environ:
         return
     for item in items:
         if item.get_closest_marker("asd"):
             item.add_marker(pytest.mark.skip(reason="ASD is not at hand: RSGG_DATA_DIR is not set"))
+
+
+@contextmanager
+def cells_computed_here() -> Iterator[None]:
+    """Within it, `--jobs 1` computes in this process: starting a worker takes seconds, and has tests of its own."""
+    from benchmarks.running import experiment, workers
+
+    def here(cells: Sequence[Cell], jobs: int, work: Work) -> Iterator[Outcome]:
+        return workers.computed(cells, 0, work)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(experiment, "computed", here)
+        yield
+
+
+@pytest.fixture
+def no_workers() -> Iterator[None]:
+    """Cells of a command are computed in this process."""
+    with cells_computed_here():
+        yield
 
 
 @pytest.fixture

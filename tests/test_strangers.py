@@ -31,7 +31,7 @@ from benchmarks.results.files import ROOT
 from benchmarks.results.ledger import Store
 from benchmarks.results.reader import Results
 from benchmarks.running.options import AblationOptions, HpoOptions, RunOptions, Table1Options
-from benchmarks.table1 import Table1
+from benchmarks.table1 import Table1, plan
 from figures import figure, per_class, report, tables, tradeoff
 from rsgg.errors import UsageError
 
@@ -180,7 +180,7 @@ def test_figures_show_them_by_their_names(module: Any, stored: Results, tmp_path
     assert "My method" in written and "Dense graphs" in written
     name = module.__name__.partition(".")[2]
     figure.record(figure.saved(name, module.draw, stored, tmp_path), tmp_path)
-    (entry,) = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))
+    entry, *_ = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))
     assert "Tree-Cycles: nothing is stored" in entry["missing"]
     assert (tmp_path / f"{entry['name']}.png").stat().st_size > 10_000
 
@@ -206,6 +206,15 @@ def test_beside_the_reference_nothing_of_either_is_lost(results: Path) -> None:
         )
         drawn = words(tradeoff.draw(Results.of(results, beside_reference=True)))
         assert {"My method", "Dense graphs"} <= set(drawn.split("\n")) and "RSGG-CE" in drawn
+
+
+def test_they_have_the_replicates_of_the_rows_that_they_stand_beside(here: Path) -> None:
+    cells = plan(Table1Options(methods=[MY_METHOD, "cf2:faithful"], beside_reference=True))
+    for task, seeds in (("tree-cycles", {0, 2, 3}), ("asd", {0, 1, 2})):
+        for variant in ("own", "faithful"):
+            found = [cell for cell in cells if (cell.task.name, cell.method.variant) == (task, variant)]
+            assert {cell.seed for cell in found} == seeds and len(found) == 30
+            assert all(cell.task.options.get("seed", 0) == cell.seed for cell in found if task == "tree-cycles")
 
 
 # -- PyG's GNNExplainer --------------------------------------------------------------------------------------
@@ -275,7 +284,7 @@ def test_installed_packages_offer_methods_and_tasks(
     command = ["table1", "--methods", "mine", "--data", "others", "--smoke", "--dry-run", "--out", str(tmp_path)]
     assert main(command) == 0
     said = capsys.readouterr().out
-    assert "mine:own" in said and "dense-graphs" in said and "2 cells: 0 stored, 2 to compute" in said
+    assert "mine:own" in said and "2 cells: 0 stored, 2 to compute" in said
     assert methods.label("mine", "own") == "My method"
 
 

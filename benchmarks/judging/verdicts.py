@@ -39,7 +39,7 @@ from rsgg.statistics import Bounds
 
 COLUMNS = (
     *ROW, "metric", "paper", "mean", "ci_low", "ci_high", "verdict", "reason",
-    "pi_low", "pi_high", "judged", "n", "folds", "replicates",
+    "pi_low", "pi_high", "judged", "n", "folds", "replicates", "replicates_shown",
 )  # fmt: skip
 VERDICT_COLUMNS = (
     "dataset", "method", "metric", "printed", "place", "measured_on", "mean", "pi_low", "pi_high",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import reprlib
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -22,6 +23,9 @@ def names(asked: Sequence[str] | None) -> list[str]:
     return found
 
 
+LARGEST_NUMBER, MOST_NUMBERS = 10**6, 10**4  # of folds and seeds: more than any experiment has
+
+
 def numbers(asked: Sequence[str] | None, what: str) -> tuple[int, ...]:
     """["0-2,5"] -> (0, 1, 2, 5), without repetitions, in rising order."""
     found: set[int] = set()
@@ -29,9 +33,13 @@ def numbers(asked: Sequence[str] | None, what: str) -> tuple[int, ...]:
         first, dash, last = part.partition("-")
         if not first.isascii() or not first.isdigit() or (dash and not (last.isascii() and last.isdigit())):
             raise UsageError(f"{part!r} is not a {what}; give numbers such as 0-3,7.")
+        if len(first) > 12 or len(last) > 12 or int(last or first) > LARGEST_NUMBER or int(first) > LARGEST_NUMBER:
+            raise UsageError(f"{reprlib.repr(part)} is too large for a {what}; give numbers up to {LARGEST_NUMBER}.")
         if dash and int(last) < int(first):
             raise UsageError(f"The range {part!r} of {what}s is empty; give the smaller number first.")
         found.update(range(int(first), int(last if dash else first) + 1))
+        if len(found) > MOST_NUMBERS:
+            raise UsageError(f"{reprlib.repr(part)} asks for more than {MOST_NUMBERS} {what}s; give fewer of them.")
     return tuple(sorted(found))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.methods import OWN, Method
 from benchmarks.registry.tasks import TaskEntry
+from rsgg.errors import UsageError
 
 REMEMBERED = ("name", "variant", "explainer", "label", "colour", "marker", "white_box", "revision")
 REMEMBERED_OF_TASKS = ("name", "label", "class_names", "shared_nodes", "generated", "task", "declared")
@@ -41,9 +42,14 @@ def merged(
 
 def rejoin(remembered: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
     """Enter what a folder of results remembers; nothing is imported."""
-    for about in remembered.get("methods", ()):
-        if (about["name"], about["variant"]) not in methods.rows():
-            methods.METHODS.append(Method(**about))
-    for about in remembered.get("tasks", ()):
-        if about["name"] not in tasks.tasks():
-            tasks.TASKS.append(TaskEntry(**{**about, "class_names": tuple(about["class_names"])}))
+    try:
+        for about in remembered.get("methods", ()):
+            if (about["name"], about["variant"]) not in methods.rows():
+                methods.METHODS.append(Method(**about))
+        for about in remembered.get("tasks", ()):
+            if about["name"] not in tasks.tasks():
+                tasks.TASKS.append(TaskEntry(**{**about, "class_names": tuple(about["class_names"])}))
+    except (TypeError, KeyError) as error:
+        raise UsageError(
+            f"The manifest remembers a method or task that cannot be read ({error}); remove it, or restore it."
+        ) from error

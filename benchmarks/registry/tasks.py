@@ -37,7 +37,7 @@ class TaskEntry:
             `declared` is what that task says its results depend on (`Task.parameters`).
         options, oracle_options: what differs from their defaults.
         class_names: the oracle's classes.
-        shared_nodes: nodes are the same things in every graph.
+        shared_nodes: nodes are the same things in every graph; node_names: what these are called.
         generated: a replicate draws new graphs (the data set has an option `seed`).
         smoke: options of a smoke run.
         renames: the task of which this is the same graphs with nodes renamed at random; run for methods that depend on
@@ -56,6 +56,7 @@ class TaskEntry:
     about: str = ""
     class_names: tuple[str, ...] = ()
     shared_nodes: bool = False
+    node_names: tuple[str, ...] = ()
     generated: bool = False
     smoke: Options = field(default_factory=dict, hash=False)
     renames: str = ""
@@ -163,9 +164,25 @@ TREE_CYCLES = TaskEntry(
     "tree-cycles", "Tree-Cycles", "rsgg.data:TreeCycles", "rsgg.oracles:TreeCyclesOracle",
     about="28 nodes", class_names=("tree", "cyclic"), generated=True, smoke={"n_graphs": 60},
 )  # fmt: skip
+PAIRED_REGIONS = """
+Precentral Frontal_Sup Frontal_Sup_Orb Frontal_Mid Frontal_Mid_Orb Frontal_Inf_Oper Frontal_Inf_Tri Frontal_Inf_Orb
+Rolandic_Oper Supp_Motor_Area Olfactory Frontal_Sup_Medial Frontal_Med_Orb Rectus Insula Cingulum_Ant Cingulum_Mid
+Cingulum_Post Hippocampus ParaHippocampal Amygdala Calcarine Cuneus Lingual Occipital_Sup Occipital_Mid Occipital_Inf
+Fusiform Postcentral Parietal_Sup Parietal_Inf SupraMarginal Angular Precuneus Paracentral_Lobule Caudate Putamen
+Pallidum Thalamus Heschl Temporal_Sup Temporal_Pole_Sup Temporal_Mid Temporal_Pole_Mid Temporal_Inf Cerebelum_Crus1
+Cerebelum_Crus2 Cerebelum_3 Cerebelum_4_5 Cerebelum_6 Cerebelum_7b Cerebelum_8 Cerebelum_9 Cerebelum_10
+"""
+VERMIS = ("1_2", "3", "4_5", "6", "7", "8", "9", "10")
+BRAIN_REGIONS = (
+    *(f"{region}_{side}" for region in PAIRED_REGIONS.split() for side in "LR"),
+    *(f"Vermis_{part}" for part in VERMIS),
+)
+"""The 116 regions of the AAL atlas in its order, each but the vermis left and right. The files of ASD name none: that
+their nodes are in this order is the convention of the atlas, by which the networks were made."""
+
 ASD = TaskEntry(
     "asd", "ASD", "rsgg.data:ASD", "rsgg.oracles:ASDOracle", about="116 brain regions",
-    class_names=("typically developed", "autistic"), shared_nodes=True,
+    class_names=("typically developed", "autistic"), shared_nodes=True, node_names=BRAIN_REGIONS,
 )  # fmt: skip
 
 HOUSES = ("base node", "middle of a house", "bottom of a house", "roof of a house")

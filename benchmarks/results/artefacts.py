@@ -95,11 +95,21 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise StoreError(f"{shown(folder / MANIFEST)} cannot be read ({error}); remove it or restore it.") from error
-    if not isinstance(manifest, dict):
+    if not isinstance(manifest, dict) or not _has_its_parts(manifest):
         raise StoreError(f"{shown(folder / MANIFEST)} is no manifest; remove it or restore it.")
     return manifest
+
+
+def _has_its_parts(manifest: dict[str, Any]) -> bool:
+    """Are the parts that are there of the kind that they should be?"""
+    files = manifest.get("files", {})
+    tables = (files, manifest.get("experiments", {}), manifest.get("outside", {}))
+    entries = all(isinstance(part, dict) for part in tables) and all(
+        isinstance(entry, dict) and isinstance(entry.get("sha256"), str) for entry in files.values()
+    )
+    return entries and all(isinstance(part, list | dict) for part in manifest.get("outside", {}).values())
 
 
 def sha256_of(path: Path) -> str:

@@ -8,10 +8,12 @@ are read from the ledger (the control that deletes every edge lists them), those
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -133,6 +135,10 @@ class Results:
             self._used(store.root / "ledger" / compact_name(named))
         return store, rows
 
+    def training(self, dataset: str, method: str, variant: str) -> pd.DataFrame:
+        """The training curves of the same cells, a line per fold, class and epoch; empty where none are stored."""
+        return self._stored_row(dataset, method, variant)[0].seen(dataset, method, variant)
+
     def answers(self, dataset: str, method: str, variant: str) -> pd.DataFrame:
         """The first candidates of a ledger by instance, with what was measured of each beside being valid.
 
@@ -186,6 +192,14 @@ def edited(adjacency: np.ndarray, edits: object) -> np.ndarray:
     u, v = np.divmod(np.asarray(edits, dtype=int), len(adjacency))
     after[u, v] = after[v, u] = 1 - adjacency[u, v]
     return after
+
+
+def graphs_per_fold(line: Mapping[str, Any]) -> float:
+    """How many test graphs a fold has, by a line of table1.csv; its n counts those of all replicates that are shown.
+
+    NaN where the table does not say how many these are, as older ones do not.
+    """
+    return float(line["n"]) / (float(line["folds"]) * float(line.get("replicates_shown") or "nan"))
 
 
 def _as_new(path: Path, fallback: Path) -> bool:

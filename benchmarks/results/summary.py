@@ -39,6 +39,7 @@ from rsgg.statistics import (
 ROW = ["dataset", "method", "variant"]
 COLUMNS = (
     *ROW, "metric", "mean", "ci_low", "ci_high", "pi_low", "pi_high", "judged", "basis", "n", "folds", "replicates",
+    "replicates_shown",
 )  # fmt: skip
 
 
@@ -75,10 +76,13 @@ def summarise(ledger: pd.DataFrame) -> pd.DataFrame:
 
 
 def _shared(replicates: Mapping[tuple[str, ...], set[int]]) -> dict[str, set[int]]:
-    """By data set, the replicates that all rows have which have enough of them, if these are enough; by row given."""
+    """By data set, the replicates that all rows have which have enough of them, if these are enough; by row given.
+
+    Rows from outside are not asked: what a user runs beside the others does not change what is shown of these.
+    """
     enough: dict[str, list[set[int]]] = {row[0]: [] for row in replicates}
     for row, seeds in replicates.items():
-        if len(seeds) >= MIN_REPLICATES:
+        if row[2] != methods.OWN and len(seeds) >= MIN_REPLICATES:
             enough[row[0]].append(seeds)
     shared = {dataset: set.intersection(*sets) if sets else set() for dataset, sets in enough.items()}
     return {dataset: seeds if len(seeds) >= MIN_REPLICATES else set() for dataset, seeds in shared.items()}
@@ -113,7 +117,7 @@ def _estimates(row: tuple[str, str, str], metric: str, instances: pd.DataFrame, 
         "mean": mean, "ci_low": interval.low, "ci_high": interval.high,
         "pi_low": predicted.low, "pi_high": predicted.high, "judged": judged, "basis": basis,
         "n": int(instances[metric].notna().sum()), "folds": int(folds.groupby("seed").count().max()),
-        "replicates": len(replicates),
+        "replicates": len(replicates), "replicates_shown": len(shown),
     }  # fmt: skip
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import reprlib
+
 import torch
 
 from rsgg.errors import UsageError
@@ -14,5 +16,8 @@ def check_device(device: str) -> None:
         if kind.type == "cuda" and (kind.index or 0) >= torch.cuda.device_count():
             raise UsageError(f"There is no {device} on this machine; leave --device out to compute on the CPU.")
         torch.empty(0, device=kind)
-    except (RuntimeError, NotImplementedError, AssertionError) as error:
-        raise UsageError(f"The device {device!r} cannot be used here; leave --device out to use the CPU.") from error
+    except UsageError:
+        raise
+    except Exception as error:  # which one depends on the device and on how torch was built
+        named = reprlib.repr(device)
+        raise UsageError(f"The device {named} cannot be used here; leave --device out to use the CPU.") from error

@@ -8,15 +8,13 @@ user can put right, 130 stopped.
 from __future__ import annotations
 
 import json
-import signal
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from types import FrameType
 from typing import Any, ClassVar
 
 import pandas as pd
@@ -34,6 +32,7 @@ from benchmarks.running.options import RunOptions
 from benchmarks.running.progress import Durations, Progress, in_words
 from benchmarks.running.replay import with_base_ledger
 from benchmarks.running.run_cell import Observer, Outcome, Report
+from benchmarks.running.signals import terminate_like_interrupt
 from benchmarks.running.workers import Work, computed
 from rsgg.errors import UsageError
 
@@ -218,7 +217,7 @@ class Experiment(ABC):
         except BaseException as error:
             if not _interrupted(error):
                 raise
-            _say_stopped(self.so_far(options, store), fresh=options.fresh)
+            _say_stopped(self.so_far(options, store, report), fresh=options.fresh)
             return 130
         self._print(options)
         self._say_where(options)
@@ -290,9 +289,11 @@ class Experiment(ABC):
             print(f"Written into {folder}: {', '.join(files)}.")
             print(f"Next: ./reproduce.sh figures --results {folder}, ./reproduce.sh report --results {folder}.")
 
-    def so_far(self, options: Any, store: Store) -> str:
-        """What is stored, for the sentence that is said when a run is stopped."""
+    def so_far(self, options: Any, store: Store, report: Report) -> str:
+        """What is stored, for the sentence that is said when a run is stopped; with --fresh, what this run stored."""
         possible = [cell for cell in self.plan(options) if not cell.method.unsupported(cell.task.name)]
+        if options.fresh:
+            return f"{len(report.of('computed'))} of {len(possible)} cells were computed again and stored"
         return f"{len(store.stored(possible))} of {len(possible)} cells are stored"
 
     def dry_run(self, options: Any, store: Store) -> None:
@@ -315,20 +316,6 @@ def workers_for(options: RunOptions) -> int:
         return n_workers(options.dask, options.device)
     check_device(options.device)
     return options.jobs
-
-
-@contextmanager
-def terminate_like_interrupt() -> Iterator[None]:
-    """A polite kill (SIGTERM, as cluster schedulers send it) ends a run as Ctrl-C does."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _interrupted(error: BaseException | None) -> bool:
@@ -364,7 +351,7 @@ def _say_failures(report: Report, store: Store) -> int:
 
 
 def dry_run(cells: Sequence[Cell], store: Store, options: RunOptions) -> None:
-    """Say how much there is to do, then a line per task and method: what is stored, what is to compute, how long."""
+    """Say how much there is to do, then a line per method: what is stored, what is to compute, how long."""
     durations, there = Durations(), set() if options.fresh else store.stored(cells)
     for cell in cells:
         seconds = store.duration(cell) if cell.key in there else None
@@ -374,11 +361,12 @@ def dry_run(cells: Sequence[Cell], store: Store, options: RunOptions) -> None:
     missing = [cell for cell in defined if cell.key not in there]
     time = f", about {in_words(durations.left(missing, options.jobs))} on {options.jobs} workers" if missing else ""
     print(f"{len(defined)} cells: {len(defined) - len(missing)} stored, {len(missing)} to compute{time}.")
-    rows: dict[tuple[str, str], list[Cell]] = {}
+    rows: dict[str, list[Cell]] = {}
     for cell in cells:
-        rows.setdefault((cell.task.name, cell.method.title), []).append(cell)
-    for (task, method), own in rows.items():
-        left = [cell for cell in own if cell.key not in there]
-        said = f"{len(own)} cells, {len(own) - len(left)} stored"
+        rows.setdefault(cell.method.title, []).append(cell)
+    for method, own in rows.items():
+        possible = [cell for cell in own if not cell.method.unsupported(cell.task.name)]
+        left = [cell for cell in possible if cell.key not in there]
+        said = f"{len(possible)} cells, {len(possible) - len(left)} stored"
         said += f", {in_words(sum(map(durations.expect, left)))} on one worker" if left else ""
-        print(f"{task:<24} {method:<28} {own[0].method.unsupported(task) or said}")
+        print(f"{method:<28} {said if possible else own[0].method.unsupported(own[0].task.name)}")

@@ -11,6 +11,7 @@ number: a search that was killed and resumed asks the same questions as one that
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 import warnings
@@ -157,7 +158,7 @@ def opened(search: Search, n_trials: int, *, url: str, folder: Path, fresh: bool
         yield Study(search, storage, n_trials, alone=False)
     except optuna.exceptions.StorageInternalError as error:
         raise UsageError(
-            f"The storage {_shown(url)} failed ({_first_line(error)}); no finished trial is lost: give the same "
+            f"The storage {_shown(url)} failed ({_said(error, url)}); no finished trial is lost: give the same "
             "command again when it is back."
         ) from error
     finally:
@@ -184,7 +185,7 @@ def database(url: str) -> RDBStorage:
 
 def _unusable(url: str, error: BaseException) -> UsageError:
     return UsageError(
-        f"The storage {_shown(url)} cannot be opened ({_first_line(error)}); give an address such as "
+        f"The storage {_shown(url)} cannot be opened ({_said(error, url)}); give an address such as "
         "sqlite:///hpo.db or postgresql+psycopg://user:password@host/name, or leave --storage out."
     )
 
@@ -216,9 +217,18 @@ def _has_tables(url: str) -> bool:
 
 def _shown(url: str) -> str:
     """The URL without its password."""
-    with suppress(ArgumentError):
-        return str(make_url(url).render_as_string(hide_password=True))
-    return repr(url)
+    try:
+        address = make_url(url)
+    except (ArgumentError, ValueError):  # no URL, so that nobody can say where in it the password is
+        return "that was given" if set(url) & set(":@=") else repr(url)
+    return str(address.set(query={}).render_as_string(hide_password=True))
+
+
+def _said(error: BaseException, url: str) -> str:
+    """What a library says about a URL, unless it repeats a part of it that may be a password."""
+    parts = [part for part in re.split(r"[:/@?&=]+", url.partition(":")[2] or url) if len(part) > 2]
+    words = _first_line(error)
+    return f"{type(error).__name__} about a part of the address" if any(part in words for part in parts) else words
 
 
 def _first_line(error: BaseException) -> str:

@@ -215,6 +215,7 @@ def test_a_smoke_run_is_small_and_keeps_to_itself():
     assert RunOptions(smoke=True, out=Path("here")).results == Path("here")
 
 
+@pytest.mark.usefixtures("no_workers")
 def test_table1_computes_renders_and_goes_on_from_what_is_stored(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
@@ -232,6 +233,7 @@ def test_table1_computes_renders_and_goes_on_from_what_is_stored(
     assert capsys.readouterr().out.splitlines()[0] == "4 cells: 4 stored, 0 to compute."
 
 
+@pytest.mark.usefixtures("no_workers")
 def test_without_its_data_a_table_says_so_and_ends_with_2(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
     arguments = ["--datasets", "asd", "--methods", "empty", "--folds", "0", "--jobs", "1"]
     assert cli.main(["table1", *arguments, "--data-dir", str(tmp_path), "--out", str(tmp_path / "out")]) == 2

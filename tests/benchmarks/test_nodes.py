@@ -19,7 +19,7 @@ from rsgg.data.nodes import NodeGraph
 from rsgg.explainer import Counterfactual
 from rsgg.graph import Graph
 
-ARGUMENTS = {"datasets": ["tree-cycles-nodes-generated"], "smoke": True, "jobs": 1}
+ARGUMENTS = {"datasets": ["tree-cycles-nodes-generated"], "smoke": True, "jobs": 0}
 
 
 def test_every_row_has_one_fold_of_the_given_split_and_three_replicates() -> None:

@@ -26,6 +26,7 @@ from benchmarks.registry.tasks import ASD, TREE_CYCLES
 from benchmarks.results.cell import Cell
 from benchmarks.results.files import REFERENCE
 from benchmarks.results.ledger import Store, Stored, compact_name, describe, ledger_table, write_compact
+from benchmarks.results.reader import graphs_per_fold
 from benchmarks.results.summary import accounted, compare, means_so_far, missing, summarise
 from benchmarks.running.experiment import Finished
 from benchmarks.running.options import RunOptions, Table1Options
@@ -200,8 +201,22 @@ def test_shown_values_are_of_the_replicates_that_rows_share(ledger):
         expected = rows.groupby(["seed", "fold"])["ged"].mean().groupby("seed").mean().mean()
         assert line(table, "asd", method, variant, "ged")["mean"] == pytest.approx(expected)
     found = line(table, "asd", "cf2", "released", "ged")
+    sizes = fewer[fewer["seed"] > 0].groupby(["method", "seed", "fold"]).size()
+    assert found["replicates_shown"] == 3 and graphs_per_fold(found) == sizes["cf2"].mean()
     means = asd[asd["method"] == "cf2"].groupby(["seed", "fold"])["ged"].mean().groupby("seed").mean()
     assert found["replicates"] == 4 and found["judged"] == pytest.approx(means.mean())
+
+
+def test_a_row_from_outside_changes_nothing_that_is_shown_of_the_others(ledger, monkeypatch):
+    """It is shown by the replicates that it has of theirs, whichever its user asked for."""
+    monkeypatch.setattr(methods, "METHODS", [*methods.METHODS, Method("mine", methods.OWN, "my:Mine", "Mine", "red")])
+    asd = ledger[(ledger["dataset"] == "asd") & (ledger["seed"] < 3)]
+    own = ledger[(ledger["dataset"] == "asd") & (ledger["method"] == "cf2") & (ledger["seed"] > 0)]
+    own = own.assign(method="mine", variant=methods.OWN, ged=own["ged"] + own["seed"])
+    alone, beside = summarise(asd), summarise(pd.concat([asd, own]))
+    pd.testing.assert_frame_equal(beside[beside["variant"] != methods.OWN].reset_index(drop=True), alone)
+    shown = own[own["seed"] < 3].groupby(["seed", "fold"])["ged"].mean().groupby("seed").mean().mean()
+    assert line(judged(beside), "asd", "mine", methods.OWN, "ged")["mean"] == pytest.approx(shown)
 
 
 def test_with_few_replicates_intervals_are_over_their_folds(ledger):
@@ -469,10 +484,11 @@ class Clears(Explainer):
 """
 
 
+@pytest.mark.usefixtures("no_workers")
 def test_a_strangers_row_stands_beside_the_committed_ones_and_they_are_not_computed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    """The same numbers as those of the committed control that does the same, in replicate 0; its name is its own."""
+    """The same numbers as those of the committed control that does the same, in shared replicates."""
     (tmp_path / "clears_all.py").write_text(STRANGER)
     monkeypatch.setattr(methods, "METHODS", list(methods.METHODS))
     monkeypatch.syspath_prepend(tmp_path)
@@ -486,7 +502,7 @@ def test_a_strangers_row_stands_beside_the_committed_ones_and_they_are_not_compu
     committed = committed.loc[["tree-cycles"]].sort_index()
     own = table.loc[("tree-cycles", "clears", "own")]["mean"]
     empty = pd.read_parquet(REFERENCE / "ledger" / "tree-cycles.empty.control.parquet")
-    empty = accounted(empty[empty["seed"] == 0]).groupby("fold")
+    empty = accounted(empty[empty["seed"].isin((0, 2, 3))]).groupby(["seed", "fold"])
     for metric in ("ged", "correctness", "sparsity", "fidelity"):
         assert own[metric] == pytest.approx(empty[metric].mean().mean(), rel=1e-5)
     pd.testing.assert_frame_equal(table.drop(index="clears", level="method"), committed)

@@ -180,7 +180,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_a_folder_and_a_model_run_by_options_alone(own: Path, tmp_path: Path) -> None:
     wanted = ["two-sided-min", "two-sided-min-feasible", "rsgg-ce-nodes", "dce", "dce-min", "empty", "one-removal"]
-    options = Table2Options(tu=own, model="ring_model:model", methods=wanted, folds=["0"], jobs=1, out=tmp_path / "out")
+    options = Table2Options(tu=own, model="ring_model:model", methods=wanted, folds=["0"], jobs=0, out=tmp_path / "out")
     assert Table2().run(options) == 0
     table = pd.read_csv(tmp_path / "out" / "table2.csv")
     assert set(table["task"]) == {"rings-model"} and set(table["method"]) == set(wanted)

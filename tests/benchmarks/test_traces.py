@@ -187,6 +187,7 @@ def test_what_candidates_are_worth_is_a_table(stored: Path, tmp_path: Path) -> N
 # -- The command ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("no_workers")
 def test_the_command_goes_on_where_it_stopped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,6 +25,7 @@ from benchmarks.registry.metrics import METRICS
 from benchmarks.registry.rules import LARGE_LEAD, LEVEL, MIN_FOLDS, MIN_REPLICATES
 from benchmarks.results.cell import FOLDS
 from benchmarks.results.paper import of_paper
+from benchmarks.results.reader import graphs_per_fold
 from benchmarks.results.summary import accounted
 from rsgg.statistics import Bounds
 from rsgg.trends import PValues, below, majority, within
@@ -40,7 +41,7 @@ def oracle_access(results: Evidence, variant: str) -> Outcome:
     for dataset, title in DATASETS.items():
         line = results.line(dataset, "rsgg-ce", variant, "fit_calls")
         fit, explain = float(line["mean"]), results.mean(dataset, "rsgg-ce", variant, "explain_calls")
-        graphs = results.line(dataset, "rsgg-ce", variant, "explain_calls")["n"] / line["folds"]
+        graphs = graphs_per_fold(results.line(dataset, "rsgg-ce", variant, "explain_calls"))
         search = results.mean(dataset, *WITHOUT_LEARNING, "explain_calls")
         ours = explain + fit / graphs
         said = f"{fit:,.0f} calls to fit a fold and {explain:.1f} per graph, {ours:,.1f} per graph in all"

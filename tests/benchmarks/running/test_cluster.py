@@ -331,6 +331,8 @@ import sys
 from benchmarks import cli, table1
 from benchmarks.running import experiment
 assert not {"dask", "distributed", "benchmarks.running.cluster"} & set(sys.modules)
+from benchmarks.running import cluster
+cluster.TIMEOUT = 0.5
 sys.exit(cli.main(["table1", "--dask", "tcp://nowhere"]))
 """
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

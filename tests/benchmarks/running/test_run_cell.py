@@ -57,8 +57,10 @@ def test_a_polite_kill_is_like_ctrl_c(
     monkeypatch.setattr(Draws, "_explain", kills_in_the_second_cell)
     before = signal.getsignal(signal.SIGTERM)
     assert Standin(cells()).run(RunOptions(out=tmp_path, jobs=0, fresh=fresh)) == 130
-    command = "without --fresh the same command" if fresh else "the same command"
-    assert capsys.readouterr().err == f"Stopped; 1 of 3 cells are stored; {command} goes on from here.\n"
+    stored, command = "are stored", "the same command"
+    if fresh:
+        stored, command = "were computed again and stored", "without --fresh the same command"
+    assert capsys.readouterr().err == f"Stopped; 1 of 3 cells {stored}; {command} goes on from here.\n"
     assert signal.getsignal(signal.SIGTERM) == before, "afterwards the signal means what it meant before"
 
 

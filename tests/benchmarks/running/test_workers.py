@@ -41,9 +41,8 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_the_same_numbers_with_any_number_of_workers(tmp_path: Path, uninterrupted: dict[str, str], jobs: int) -> None:
-    report = run_cells(MANY, Store(tmp_path), jobs=jobs)
+def test_two_workers_give_the_numbers_of_none(tmp_path: Path, uninterrupted: dict[str, str]) -> None:
+    report = run_cells(MANY, Store(tmp_path), jobs=2)
     assert report.n_stored == 12 and fingerprints(tmp_path) == uninterrupted
     assert not children() and not leftovers(tmp_path)
 
@@ -65,9 +64,9 @@ def test_killed_and_resumed_on_two_workers_as_in_one_go_on_none(tmp_path: Path, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["ctrl-c", "sigterm"])
-def test_an_interruption_ends_with_one_sentence_and_leaves_nothing_behind(tmp_path: Path, how: str) -> None:
-    process = start(tmp_path, 2, delay=0.4)
+@pytest.mark.parametrize(("how", "jobs"), [("ctrl-c", 2), ("sigterm", 1)])
+def test_an_interruption_ends_with_one_sentence_and_leaves_nothing_behind(tmp_path: Path, how: str, jobs: int) -> None:
+    process = start(tmp_path, jobs, delay=0.4)
     wait_for_cells(tmp_path, 2, process)
     own = psutil.Process(process.pid).children(recursive=True)
     if how == "ctrl-c":
@@ -135,17 +134,11 @@ def test_a_worker_that_cannot_start_says_why(tmp_path: Path, monkeypatch: pytest
     assert outcome.reason == "its worker died 2 times: RuntimeError: this is another project"
 
 
-def test_a_user_s_folder_does_not_shadow_the_libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "random.py").write_text("raise RuntimeError('not the library')")
-    monkeypatch.chdir(tmp_path)
-    assert run_cells(cells(folds=(0,)), Store(tmp_path / "out"), jobs=1).n_stored == 1
-
-
 # -- Time limits -------------------------------------------------------------------------------------------
 
 
 def test_a_cell_that_takes_too_long_is_ended_and_the_others_are_stored(tmp_path: Path) -> None:
-    """Starting a worker takes longer than the limit here: that is not the cell's time."""
+    """Starting a worker takes longer than the limit here: that is not the time of the cell that it computes first."""
     wanted = [*cells((HANGS,), folds=(0,)), *cells(folds=(0, 1))]
     begun = time.monotonic()
     report = run_cells(wanted, Store(tmp_path), Work(cell_seconds=1.0), jobs=1)
@@ -156,15 +149,12 @@ def test_a_cell_that_takes_too_long_is_ended_and_the_others_are_stored(tmp_path:
     assert time.monotonic() - begun < 60 and not children()
 
 
-def test_the_start_of_a_worker_is_not_its_cell_s_time(tmp_path: Path) -> None:
-    report = run_cells(cells(folds=(0,)), Store(tmp_path), Work(cell_seconds=0.5), jobs=1)
-    assert [outcome.status for outcome in report.outcomes] == ["computed"], report.outcomes
-
-
 # -- A process for each cell -------------------------------------------------------------------------------
 
 
-def test_measurements_can_have_a_process_for_each_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_measurements_can_have_a_process_for_each_cell(
+    tmp_path: Path, uninterrupted: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     started, begin = list[int](), workers._Worker.started
 
     def counted() -> Any:
@@ -173,11 +163,18 @@ def test_measurements_can_have_a_process_for_each_cell(tmp_path: Path, monkeypat
         return worker
 
     monkeypatch.setattr(workers._Worker, "started", counted)
-    report = run_cells(cells(folds=(0, 1)), Store(tmp_path), Work(new_process_each=True), jobs=1)
+    report = run_cells(MANY[:2], Store(tmp_path), Work(new_process_each=True), jobs=1)
     assert report.n_stored == 2 and len(started) == 2
+    assert fingerprints(tmp_path).items() <= uninterrupted.items(), "one worker gives the numbers of none"
 
 
-def test_what_a_method_prints_and_raises_stays_in_its_worker(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    report = run_cells(cells((RAISES,), folds=(0,)), Store(tmp_path), jobs=1)
-    assert report.outcomes[0].reason == "ZeroDivisionError: a bug in two lines"
+def test_a_worker_keeps_what_a_method_prints_and_raises_and_the_libraries_that_a_folder_shadows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "random.py").write_text("raise RuntimeError('not the library')")
+    monkeypatch.chdir(tmp_path)
+    report = run_cells([*cells((RAISES,), folds=(0,)), *cells(folds=(0,))], Store(tmp_path / "out"), jobs=1)
+    failed, computed = report.outcomes
+    assert failed.reason == "ZeroDivisionError: a bug in two lines"
+    assert computed.status == "computed", "by the library random, not by the user's"
     assert capfd.readouterr() == ("", "")

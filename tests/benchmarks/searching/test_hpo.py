@@ -614,13 +614,13 @@ def _wait_for(server: subprocess.Popen[bytes], port: int) -> None:
 def test_two_processes_share_a_study_and_do_its_trials_once(tmp_path: Path):
     pytest.importorskip("psycopg", reason="the PostgreSQL driver is not installed here")
     with postgres() as url:
-        processes = [start(tmp_path / name, 14, url, delay=0.1) for name in ("one", "two")]
+        processes = [start(tmp_path / name, 8, url, delay=0.2) for name in ("one", "two")]
         errors = [process.communicate(timeout=90)[1] for process in processes]
         assert [process.returncode for process in processes] == [0, 0], errors
         stored = study.stored_trials(SEARCH, 1000, url=url, folder=tmp_path)
     said = [[int(line.split(": trial ")[1].split(",")[0]) for line in err.splitlines()] for err in errors]
-    assert sorted(said[0] + said[1]) == list(range(14)) and all(said), "each trial once, and both had some"
-    assert [trial.number for trial in stored] == list(range(14))
+    assert sorted(said[0] + said[1]) == list(range(8)) and all(said), "each trial once, and both had some"
+    assert [trial.number for trial in stored] == list(range(8))
     tables = [found(tmp_path / name) for name in ("one", "two")]
     pd.testing.assert_frame_equal(*tables)
 
