@@ -4,8 +4,9 @@ Cells are compacted into one file per task, method and variant, and every table 
 that what is committed is a function of what is committed. What has no cells there, the trials of searches, the
 measurements of runtimes, the statistics of the data sets and the graphs of real data, is copied; of these graphs those
 that the ledgers explain are kept. Traces and candidates of this machine take the place of those of the same cells; what
-candidates are worth follows from them. What the reference holds already stays there unless this machine has computed it
-too. At the end every file of the folder is in its manifest.
+candidates are worth follows from them. The weights of networks that were trained to be explained go with their results:
+without them nobody else could compute these again. What the reference holds already stays there unless this machine has
+computed it too. At the end every file of the folder is in its manifest.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from benchmarks.unseen import Unseen
 from benchmarks.variations import Variations
 from figures import figure, tradeoff
 from rsgg.errors import UsageError
+from rsgg.oracles.weights import FOLDER
 
 COPIED = ("hpo_*.csv", "runtime*.csv", "datasets.csv", "speed*.csv")
 RENDERED: tuple[tuple[type[Experiment], RunOptions], ...] = (  # in the order in which they read each other's tables
@@ -78,6 +80,9 @@ def publish(source: Path, out: Path) -> str:
     for pattern in COPIED:
         for path in sorted(source.glob(pattern)) if source != out else ():
             write_bytes(out / path.name, path.read_bytes())
+    for path in sorted((source / FOLDER).glob("*.npz")) if source != out else ():
+        if not (out / FOLDER / path.name).exists():
+            write_bytes(out / FOLDER / path.name, path.read_bytes())
     _join_graphs(source, out)
     if source != out:
         traces.publish(source, out)

@@ -39,6 +39,7 @@ from figures import figure
 from rsgg.edits import made_of
 from rsgg.errors import DataError, RSGGError
 from rsgg.graph import GraphBatch
+from rsgg.oracles.weights import FOLDER, looked_for_in
 from rsgg.seeds import numpy_rng
 from rsgg.task import Problem
 
@@ -194,7 +195,8 @@ def _compute_again(
         findings.say(f"{name}: not computed again: {reason.removesuffix('.')}{many}.")
     equal = 0
     for cell, stored in known:
-        outcome = run_cell(with_base_ledger(cell, store), data_dir)
+        with looked_for_in([folder / FOLDER]):
+            outcome = run_cell(with_base_ledger(cell, store), data_dir)
         if outcome.status == "no data":
             findings.say(f"{name}: {cell.title} was not computed again: {outcome.reason}")
         elif outcome.table is None or fingerprint(outcome.table) != fingerprint(stored.table):

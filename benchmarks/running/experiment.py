@@ -23,7 +23,7 @@ from rich.console import Console
 
 from benchmarks.results.artefacts import Artefacts, read_manifest
 from benchmarks.results.cell import Cell, canonical
-from benchmarks.results.files import shown, write_text
+from benchmarks.results.files import REFERENCE, shown, write_text
 from benchmarks.results.ledger import Store, Stored, curves, joined
 from benchmarks.results.reader import Results
 from benchmarks.results.summary import missing
@@ -35,6 +35,7 @@ from benchmarks.running.run_cell import Observer, Outcome, Report
 from benchmarks.running.signals import terminate_like_interrupt
 from benchmarks.running.workers import Work, computed
 from rsgg.errors import UsageError
+from rsgg.oracles.weights import FOLDER, looked_for_in
 
 # -- Cells that are missing --------------------------------------------------------------------------------
 
@@ -53,7 +54,8 @@ def run_cells(
     """Compute the cells that the store lacks (with `fresh` all), store each as soon as it is done, and report.
 
     `jobs` worker processes, or none: then in this process; or the workers of the Dask scheduler at `dask`. A report
-    that is handed in is filled as cells are done, so that it is right even if the run is interrupted.
+    that is handed in is filled as cells are done, so that it is right even if the run is interrupted. Networks that
+    are explained have the weights of the reference where it holds some; what is trained is kept beside the cells.
     """
     report, work = report or Report(), work or Work()
     store.prepare()
@@ -64,7 +66,8 @@ def run_cells(
             on_done(outcome)
 
     def compute(cells: Sequence[Cell]) -> None:
-        with closing(_outcomes(cells, jobs, work, dask)) if cells else nullcontext(()) as outcomes:
+        weights = looked_for_in([REFERENCE / FOLDER, store.root / FOLDER])
+        with weights, closing(_outcomes(cells, jobs, work, dask)) if cells else nullcontext(()) as outcomes:
             for outcome in outcomes:
                 _keep(outcome, store)
                 settle(outcome)

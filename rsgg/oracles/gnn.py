@@ -6,8 +6,6 @@ ones as matrices (see `rsgg.oracles.networks`).
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,13 +15,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from rsgg.data.files import Published, cache_dir, checksums, named_dir
+from rsgg.data.files import Published, checksums, named_dir
 from rsgg.edges import EdgeBatch
-from rsgg.errors import DataError, OracleError, UsageError
+from rsgg.errors import OracleError
 from rsgg.graph import GraphBatch
 from rsgg.oracles.networks import LAYERS, GraphClassifier, ListedNeighbours, SoftMatrices
 from rsgg.oracles.oracle import Oracle
-from rsgg.saving import read_archive, write_archive
+from rsgg.oracles.weights import Weights, address, trained_once
 from rsgg.seeds import numpy_rng, seed_for
 
 VERSION = 1  # part of the name of cached weights: raise it when training changes
@@ -168,8 +166,8 @@ class TrainedGNN(GNNOracle):
 
     Adam minimises the cross entropy, in which each class weighs the same, for 1500 steps of 64 graphs with a cosine
     schedule. A random tenth of the training graphs is set aside: the weights are those of the check (every 150 steps)
-    with the highest accuracy on it, in which each class weighs the same, the last one of equals. Weights are kept in
-    the cache under a hash of everything that they depend on.
+    with the highest accuracy on it, in which each class weighs the same, the last one of equals. Weights are kept
+    (`rsgg.oracles.weights`).
     """
 
     name = "trained-gnn"
@@ -200,14 +198,17 @@ class TrainedGNN(GNNOracle):
             network = GraphClassifier(
                 self.architecture, width, self.n_classes, width=WIDTH, pooling=POOLING[self.architecture]
             )
-            path = cache_dir() / "oracles" / f"{self.architecture}-{self._address(graphs, labels, seed)}.npz"
-            if not _restore(network, path):
+
+            def train() -> Weights:
+                part = torch.arange(len(graphs))
                 if self.copy:
                     kept = numpy_rng(*names, "copy").permutation(len(graphs))[: round(COPY_SHARE * len(graphs))]
-                    index = torch.from_numpy(np.sort(kept))
-                    graphs, labels = graphs.select(index), labels[index]
-                _train(network, graphs, labels, self.n_classes, names)
-                _keep(network, path)
+                    part = torch.from_numpy(np.sort(kept))
+                _train(network, graphs.select(part), labels[part], self.n_classes, names)
+                return network.state_dict()
+
+            name = f"{self.architecture}-{self._address(graphs, labels, seed)}"
+            network.load_state_dict(trained_once(name, train))
         ready = TrainedGNN(self.architecture, self.n_classes, self.copy)
         ready.network = network.eval().requires_grad_(False)
         return ready
@@ -215,12 +216,8 @@ class TrainedGNN(GNNOracle):
     def _address(self, graphs: GraphBatch, labels: Tensor, seed: int) -> str:
         """A hash of everything that the weights depend on."""
         recipe = [VERSION, WIDTH, STEPS, BATCH, CHECK_EVERY, LEARNING_RATE, WEIGHT_DECAY, VALIDATION_SHARE, COPY_SHARE]
-        about = json.dumps([recipe, self.parameters(), seed, list(graphs.adjacency.shape)])
-        digest = hashlib.sha256(about.encode())
-        for part in (graphs.sizes, graphs.adjacency, labels, graphs.features):
-            if part is not None:
-                digest.update(part.contiguous().numpy().data)
-        return digest.hexdigest()[:32]
+        about = [recipe, self.parameters(), seed, list(graphs.adjacency.shape)]
+        return address(about, graphs.sizes, graphs.adjacency, labels, graphs.features)
 
 
 def _train(
@@ -275,25 +272,6 @@ def _batches(positions: np.ndarray, rng: np.random.Generator) -> Iterator[np.nda
             if len(shuffled[i : i + BATCH]) > 1 or len(shuffled) == 1:
                 done += 1
                 yield shuffled[i : i + BATCH]
-
-
-def _restore(network: GraphClassifier, path: Path) -> bool:
-    """Load cached weights; False where there are none or they are damaged: then the network is trained again."""
-    try:
-        _, arrays = read_archive(path)
-        network.load_state_dict({name: torch.from_numpy(value) for name, value in arrays.items()})
-    except (UsageError, DataError, RuntimeError, TypeError):
-        return False
-    return True
-
-
-def _keep(network: GraphClassifier, path: Path) -> None:
-    """Write weights to the cache. A cache that cannot be written costs time, not the result."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_archive(path, {}, {name: value.numpy() for name, value in network.state_dict().items()})
-    except (OSError, UsageError):
-        pass
 
 
 @contextmanager

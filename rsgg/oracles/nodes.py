@@ -38,8 +38,10 @@ from rsgg.data.nodes import (
 from rsgg.errors import DataError, OracleError
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import Oracle
+from rsgg.oracles.weights import Weights, address, trained_once
 from rsgg.seeds import torch_rng
 
+VERSION = 1  # part of the name of weights that are kept: raise it when training changes
 LAYERS = 3
 CONSTANT_FEATURES = 10  # all of them 1: what nodes are given that have no features
 GRAPHS_AT_ONCE = 256  # that are looked at together, which bounds the memory
@@ -185,12 +187,21 @@ class NodeGCN(Oracle):
 
     # -- training --------------------------------------------------------------------------------------
 
-    def _weights(self, dataset: NodeDataset) -> dict[str, Tensor]:
-        whole, candidates = dataset.whole, []
-        for start in range(self.starts):
-            trained = self._trained(whole, start)
-            candidates.append((_share_right(trained.predict_whole(whole), whole, VALID), trained.weights))
-        return max(candidates, key=lambda candidate: candidate[0])[1]  # the first of equals
+    def _weights(self, dataset: NodeDataset) -> Weights:
+        whole = dataset.whole
+
+        def train() -> Weights:
+            candidates = []
+            for start in range(self.starts):
+                trained = self._trained(whole, start)
+                candidates.append((_share_right(trained.predict_whole(whole), whole, VALID), trained.weights))
+            return max(candidates, key=lambda candidate: candidate[0])[1]  # the first of equals
+
+        recipe = [VERSION, LAYERS, CONSTANT_FEATURES, LEARNING_RATE, WEIGHT_DECAY, LARGEST_GRADIENT]
+        splits = [whole.of_split(split).tolist() for split in (TRAIN, VALID)]
+        known = (whole.edges, whole.labels, whole.features)
+        parts = (None if part is None else torch.from_numpy(np.ascontiguousarray(part)) for part in known)
+        return trained_once(f"{self.name}-{address([recipe, self.parameters(), whole.n_nodes, splits], *parts)}", train)
 
     def _trained(self, whole: NodeGraph, start: int) -> Self:
         learner, width = copy.copy(self), CONSTANT_FEATURES if whole.features is None else whole.features.shape[1]
@@ -238,7 +249,7 @@ class FrozenNodeGCN(NodeGCN):
     def parameters(self) -> dict[str, object]:
         return {"n_classes": self.n_classes, "model": self.model}
 
-    def _weights(self, dataset: NodeDataset) -> dict[str, Tensor]:
+    def _weights(self, dataset: NodeDataset) -> Weights:
         name = f"CF-GNNExplainer_{self.model}_gcn.npz"
         if dataset.folder is None or name not in checksums():
             raise DataError(

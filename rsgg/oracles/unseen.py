@@ -15,7 +15,10 @@ from rsgg.graph import GraphBatch
 from rsgg.oracles.asd import ASDOracle
 from rsgg.oracles.oracle import Oracle
 from rsgg.oracles.pyg import Disjoint, PyGOracle
+from rsgg.oracles.weights import address, trained_once
 from rsgg.seeds import numpy_rng, seed_for
+
+VERSION = 1  # part of the name of weights that are kept: raise it when training changes
 
 
 class TrainedGIN(Oracle):
@@ -37,8 +40,11 @@ class TrainedGIN(Oracle):
 
     def prepared(self, dataset: Dataset) -> Oracle:
         width = 1 if dataset.graphs.features is None else dataset.graphs.features.shape[2]
-        model = trained(GINClassifier(width, self.n_classes, self.pool), dataset, self.epochs)
-        return PyGOracle(model, n_classes=self.n_classes)
+        model = GINClassifier(width, self.n_classes, self.pool)
+        graphs, about = dataset.graphs, [VERSION, self.parameters(), list(dataset.graphs.adjacency.shape)]
+        name = f"{self.name}-{address(about, graphs.sizes, graphs.adjacency, dataset.labels, graphs.features)}"
+        model.load_state_dict(trained_once(name, lambda: trained(model, dataset, self.epochs).state_dict()))
+        return PyGOracle(model.eval(), n_classes=self.n_classes)
 
 
 class GINClassifier(nn.Module):
