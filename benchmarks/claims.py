@@ -17,7 +17,7 @@ from benchmarks.results.artefacts import Artefacts
 from benchmarks.results.files import LOCAL, REFERENCE, existing_folder, read_csv, shown
 from benchmarks.results.ledger import Store
 from benchmarks.results.reader import Results
-from benchmarks.running.options import RunOptions
+from benchmarks.running.options import Table1Options
 from benchmarks.table1 import plan
 from figures import tables
 from rsgg.errors import UsageError
@@ -30,7 +30,7 @@ def complete(folder: Path) -> bool:
 
 def render(folder: Path, out: Path) -> pd.DataFrame:
     """Check all claims on the tables and ledgers of a folder; writes claims.csv and claims.md to `out`."""
-    cells = plan(RunOptions(methods=claims.NEEDED, datasets=list(tasks.PAPER)))
+    cells = plan(Table1Options(methods=claims.NEEDED, datasets=list(tasks.PAPER), replicates=True))
     evidence = Evidence(read_csv(folder / "table1.csv"), Store(folder).ledger(cells), folder=folder)
     found = claims.compute(evidence)
     with Artefacts(out, "claims") as files:

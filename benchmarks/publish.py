@@ -48,7 +48,7 @@ COPIED = ("hpo_*.csv", "runtime*.csv", "datasets.csv", "speed*.csv")
 RENDERED: tuple[tuple[type[Experiment], RunOptions], ...] = (  # in the order in which they read each other's tables
     (Ablation, AblationOptions()),
     (Convergence, RunOptions()),
-    (Table1, Table1Options()),
+    (Table1, Table1Options(replicates=True)),
     (Variations, VariationOptions()),
     (Nodes, NodeOptions()),
     (Unseen, RunOptions()),

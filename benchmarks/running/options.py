@@ -75,6 +75,11 @@ class RunOptions:
 class Table1Options(RunOptions):
     """What Table 1 understands besides."""
 
+    replicates: bool = option(
+        False,
+        "All replicates that the reference has of a row (3 to 20), not the first alone: hours instead of minutes.",
+        "--replicates",
+    )
     beside_reference: bool = option(
         False, "Compute the named rows only and show them beside the committed ones.", "--beside-reference"
     )

@@ -14,15 +14,15 @@ from benchmarks.results import artefacts, graphs, leaderboard
 from benchmarks.results.cell import Cell
 from benchmarks.results.ledger import Damaged, Store
 from benchmarks.running.experiment import Finished, run_cells
-from benchmarks.running.options import AblationOptions, RunOptions, Table1Options
+from benchmarks.running.options import AblationOptions, Table1Options
 from benchmarks.table1 import Table1, plan
 from figures import figure
 from tests import molecules
 
-ROWS = RunOptions(methods=["empty,optimum"], datasets=["tree-cycles"], seeds=["0"])
+ROWS = Table1Options(methods=["empty,optimum"], datasets=["tree-cycles"], seeds=["0"])
 
 
-def local_run(folder: Path, options: RunOptions = ROWS) -> list[Cell]:
+def local_run(folder: Path, options: Table1Options = ROWS) -> list[Cell]:
     """Cells and tables as `table1` leaves them, computed in this process."""
     cells = plan(options)
     store = Store(folder)
@@ -96,7 +96,7 @@ def test_what_the_reference_holds_stays_there(published: Path, tmp_path: Path) -
     """A machine that has computed one more row adds it."""
     more, out = tmp_path / "more", tmp_path / "reference"
     shutil.copytree(published, out)
-    local_run(more, RunOptions(methods=["complete"], datasets=["tree-cycles"], seeds=["0"]))
+    local_run(more, Table1Options(methods=["complete"], datasets=["tree-cycles"], seeds=["0"]))
     publish(more, out)
     assert set(pd.read_csv(out / "table1.csv")["method"]) == {"empty", "optimum", "complete"}
     assert not artefacts.check(out, complete=True)[1]
@@ -106,7 +106,7 @@ def test_what_candidates_are_worth_is_published_from_the_candidates(published: P
     """Graph 0 has two valid candidates of two that share one edit of three, graph 1 one of two."""
     local, out = tmp_path / "local", tmp_path / "reference"
     shutil.copytree(published, out)
-    local_run(local, RunOptions(methods=["empty"], datasets=["tree-cycles"], seeds=["0"], folds=["0"]))
+    local_run(local, Table1Options(methods=["empty"], datasets=["tree-cycles"], seeds=["0"], folds=["0"]))
     whose = {"cell": "k", "dataset": "tree-cycles", "method": "empty", "variant": "control", "fold": 0, "n_nodes": 28}
     drawn = [(0, 0, True, [1, 2]), (0, 1, True, [2, 3]), (1, 0, False, []), (1, 1, True, [5])]
     rows = [
@@ -124,7 +124,7 @@ def test_a_ledger_that_grows_is_listed_anew(published: Path, tmp_path: Path) -> 
     """A second replicate joins the ledger of a row that is there."""
     more, out = tmp_path / "more", tmp_path / "reference"
     shutil.copytree(published, out)
-    local_run(more, RunOptions(methods=["empty"], datasets=["tree-cycles"], seeds=["1"], folds=["0"]))
+    local_run(more, Table1Options(methods=["empty"], datasets=["tree-cycles"], seeds=["1"], folds=["0"]))
     publish(more, out)
     assert len(list(Store(out).everything())) == 21 and not artefacts.check(out, complete=True)[1]
 

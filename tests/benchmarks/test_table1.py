@@ -29,7 +29,7 @@ from benchmarks.results.ledger import Store, Stored, compact_name, describe, led
 from benchmarks.results.reader import graphs_per_fold
 from benchmarks.results.summary import accounted, compare, means_so_far, missing, summarise
 from benchmarks.running.experiment import Finished
-from benchmarks.running.options import RunOptions, Table1Options
+from benchmarks.running.options import Table1Options
 from benchmarks.running.plan import grid
 from benchmarks.table1 import Confirmation, Table1, plan
 from benchmarks.variations import studies
@@ -150,7 +150,7 @@ def line(table: pd.DataFrame, dataset: str, method: str, variant: str, metric: s
 
 def test_replicate_0_of_every_row_comes_first(monkeypatch):
     monkeypatch.setattr(methods, "METHODS", list(METHODS))
-    grid_of = plan(RunOptions(datasets=["tree-cycles"]))
+    grid_of = plan(Table1Options(datasets=["tree-cycles"], replicates=True))
     seeds = [cell.seed for cell in grid_of]
     assert seeds == sorted(seeds)
     count = pd.Series([(cell.method.name, cell.method.variant) for cell in grid_of]).value_counts()
@@ -160,15 +160,28 @@ def test_replicate_0_of_every_row_comes_first(monkeypatch):
     assert len(set(grid_of)) == len(grid_of)
 
 
-def test_replicates_can_be_asked_for_and_smoke_has_one(monkeypatch):
+def test_replicates_can_be_asked_for_and_one_is_computed_unless_they_are(monkeypatch):
     monkeypatch.setattr(methods, "METHODS", list(METHODS))
-    assert {cell.seed for cell in plan(RunOptions(seeds=["2-3"]))} == {2, 3}
-    assert {cell.seed for cell in plan(RunOptions(smoke=True))} == {0}
+    assert {cell.seed for cell in plan(Table1Options())} == {0}
+    assert {cell.seed for cell in plan(Table1Options(seeds=["2-3"]))} == {2, 3}
+    assert {cell.seed for cell in plan(Table1Options(smoke=True))} == {0}
+
+
+def test_the_printed_rows_are_computed_before_all_others():
+    cells = plan(Table1Options())
+    first = [(cell.task.name, cell.method.title) for cell in cells[:10]]
+    assert set(first) == {("tree-cycles", "rsgg-ce:faithful")}
+    released = [(cell.task.name, cell.method.title) == ("asd", "cf2:released") for cell in cells]
+    last_printed = len(released) - 1 - released[::-1].index(True)
+    extras = ("obs", "empty", "rsgg-ce-taught", "rsgg-ce-min")
+    assert last_printed < min(i for i, cell in enumerate(cells) if cell.method.name in extras)
+    renamed = [i for i, cell in enumerate(cells) if cell.task.name == "tree-cycles-relabelled"]
+    assert last_printed < min(renamed)
 
 
 def test_a_method_without_chance_is_measured_on_other_folds_too():
     """On given data its outcomes are the same, but ten-fold means are not: they say how far such means move."""
-    empty = [cell for cell in plan(RunOptions()) if cell.method.name == "empty"]
+    empty = [cell for cell in plan(Table1Options(replicates=True)) if cell.method.name == "empty"]
     for task in ("tree-cycles", "asd"):
         assert sorted({cell.seed for cell in empty if cell.task.name == task}) == [0, 1, 2, 3, 4]
 
@@ -352,7 +365,7 @@ def test_what_is_missing_is_said(expected, ledger):
 def test_what_is_missing_is_told_apart_by_setting():
     """Two settings under one label: what was computed of one is not missing because the other is not there."""
     (row,) = methods.choose(["rsgg-ce:faithful"])
-    whole = plan(RunOptions(methods=[row.title], datasets=["tree-cycles"], seeds=["0"]))
+    whole = plan(Table1Options(methods=[row.title], datasets=["tree-cycles"], seeds=["0"]))
     varied = [replace(cell, method=cell.method.with_options({"epochs": 7})) for cell in whole]
     label = f"Tree-Cycles, {row.label}"
 
@@ -429,7 +442,7 @@ def test_means_so_far_are_those_of_the_folds_that_are_in(ledger):
 
 
 def test_columns_of_some_methods_only_have_only_those():
-    asked = {(cell.task.name, *cell.method.row) for cell in plan(RunOptions())}
+    asked = {(cell.task.name, *cell.method.row) for cell in plan(Table1Options(replicates=True))}
     of = lambda dataset: {(method, variant) for name, method, variant in asked if name == dataset}  # noqa: E731
     assert of("tree-cycles-32") == {("meg", "released")}
     renamed = of("tree-cycles-relabelled")
@@ -514,7 +527,7 @@ def test_a_strangers_row_stands_beside_the_committed_ones_and_they_are_not_compu
 def test_every_row_has_the_replicates_that_are_declared() -> None:
     """Written out by hand, for rows of every kind: a row with fewer would have wider intervals than the table says."""
     seeds: dict[tuple[str, str], set[int]] = {}
-    for cell in plan(Table1Options()):
+    for cell in plan(Table1Options(replicates=True)):
         seeds.setdefault((cell.task.name, cell.method.title), set()).add(cell.seed)
     expected = {
         ("tree-cycles", "rsgg-ce:released"): 20,

@@ -19,7 +19,7 @@ from benchmarks.results.cell import Cell
 from benchmarks.results.files import REFERENCE
 from benchmarks.results.ledger import Store, compact_name, ledger_table, write_compact
 from benchmarks.running.experiment import run_cells
-from benchmarks.running.options import AblationOptions, RunOptions
+from benchmarks.running.options import AblationOptions, Table1Options
 from benchmarks.table1 import plan
 from rsgg.errors import DataError
 from tests.benchmarks.test_publish import ROWS, local, published
@@ -299,6 +299,6 @@ def test_a_table_that_nothing_makes_any_more_is_not_counted_and_named(reference:
 
 
 def test_a_definition_is_the_cell_that_it_came_from() -> None:
-    varied = RunOptions(methods=["rsgg-ce,meg:released"], seeds=["0,3"])
+    varied = Table1Options(methods=["rsgg-ce,meg:released"], seeds=["0,3"])
     for cell in plan(varied):
         assert verify.cell_of(cell.definition) == cell
