@@ -91,6 +91,17 @@ ONE_WAY = 0.05
 """A method moves every graph one way if its Correctness is at most this on graphs of one predicted class and at least
 one minus this on those of the other."""
 
+# -- Further printed tables --------------------------------------------------------------------------------
+#
+# Numbers that the same framework published elsewhere, or stored beside its code, on the paper's data
+# (results/paper/further.csv; means over stored runs, to three decimals): the search methods of its first paper and a
+# later comparison of the paper's methods. They are held against our rows by the same rule: `reproduced` if the 95 %
+# prediction interval of the row named there (`against`) holds the number, else `differs`; order is not asked, as these
+# tables have few rows. `can_fail` is judged by what the same source gives for its other methods. The later comparison
+# ran other code and another generator of Tree-Cycles than the paper's; a difference says that the two published
+# comparisons disagree, and not which of them is right. When this rule was written, both sets of numbers had been seen
+# beside our means.
+
 # -- Marks -----------------------------------------------------------------------------------------------
 
 MEASURES_OF_SUCCESS = frozenset({"correctness", "fidelity"})
