@@ -3,7 +3,8 @@
     ./reproduce.sh table1                # replicate 0: ten folds, as the paper's table has them
     ./reproduce.sh table1 --replicates   # and the further ones, for intervals between replicates: hours
 
-Writes table1.csv (.md, .tex), verdicts.csv (.md), findings.csv (.md), comparisons.csv and training.csv.
+Writes table1.csv (.md, .tex), verdicts.csv (.md), further.csv (.md: what the same framework published elsewhere),
+findings.csv (.md), comparisons.csv and training.csv.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, ClassVar
 
 from benchmarks.judging import collapse, findings
 from benchmarks.judging.evidence import Evidence
+from benchmarks.judging.further import per_further_cell
 from benchmarks.judging.verdicts import judged, per_printed_cell
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.methods import Method
@@ -99,7 +101,7 @@ class Table1(Experiment):
 
     name = "table1"
     shows = ("table1",)
-    pages: ClassVar[tuple[str, ...]] = ("table1.md", "table1.tex", "verdicts.md", "findings.md")
+    pages: ClassVar[tuple[str, ...]] = ("table1.md", "table1.tex", "verdicts.md", "further.md", "findings.md")
 
     def plan(self, options: Any) -> list[Cell]:
         return plan(options)
@@ -118,6 +120,7 @@ class Table1(Experiment):
         table = judged(summarise(done.ledger))
         files.csv("table1.csv", table)
         files.csv("verdicts.csv", per_printed_cell(table))
+        files.csv("further.csv", per_further_cell(table))
         files.csv("comparisons.csv", compare(done.ledger, rows))
         evidence = Evidence(table, done.ledger, options.data_dir, done.folder)
         files.csv("findings.csv", findings.compute(evidence))

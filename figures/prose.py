@@ -25,7 +25,7 @@ from benchmarks.results.files import REFERENCE, ROOT, write_text
 from benchmarks.results.paper import printed
 from benchmarks.results.reader import Results
 from benchmarks.results.searches import SEARCHED_AS
-from figures.tables import measurements
+from figures.tables import measurements, statements
 from figures.tables import training as of_training
 from figures.tables.numbers import PREDICTION, cells, number, row_label, stored
 from figures.tables.searches import other_revisions
@@ -421,6 +421,11 @@ def real_data(results: Results) -> str:
     return _pipes(["Finds", *map(tasks.label, names)], lines)
 
 
+def further(results: Results) -> str:
+    """What other published numbers on the paper's data come to; nothing where they are not stored."""
+    return "" if results.table("further") is None else statements.further(results, everything=False)[0].caption
+
+
 # -- The pages ---------------------------------------------------------------------------------------------
 
 Block = Callable[[Results], str]
@@ -428,7 +433,7 @@ BLOCKS: dict[str, Block] = {
     "summary": summary, "ten rows": ten_rows, "results": table1, "training": training, "break even": break_even,
     "search": search, "ablations": ablations, "claims": claims_in_short, "growth": growth, "searches": searches,
     "unseen": partial(elsewhere, "unseen"), "nodes": partial(elsewhere, "nodes"), "real data": real_data,
-    "tasks": known_tasks, "data sets": data_sets, "not reproduced": not_reproduced,
+    "tasks": known_tasks, "data sets": data_sets, "not reproduced": not_reproduced, "further": further,
 }  # fmt: skip
 OF_NAMES = {"rows of ": rows_of, "verdicts on ": verdicts_on}  # blocks whose name ends with what they are about
 MARKED = re.compile(r"<!-- (?P<name>.+?): written by figures/prose\.py -->.*?<!-- end of (?P=name) -->", re.DOTALL)

@@ -118,7 +118,7 @@ def judge(dataset: str, method: str, metric: str, measured: Measured) -> Verdict
     if metric in MACHINE_DEPENDENT:
         seconds = f"{measured.mean:.3g} s here, {paper.text} s printed"
         return Verdict(NOT_COMPARABLE, f"{WHY_NOT_COMPARABLE} ({seconds})")
-    inside, finding = _against_interval(paper, measured)
+    inside, finding = against_interval(paper, measured)
     if inside:
         return Verdict(REPRODUCED, finding)
     holds, order = _against_order(dataset, method, metric, paper, measured.mean)
@@ -131,7 +131,8 @@ def _holds(interval: Bounds, paper: Printed) -> bool:
     return paper.range.high >= interval.low - slack and paper.range.low <= interval.high + slack
 
 
-def _against_interval(paper: Printed, measured: Measured) -> tuple[bool, str]:
+def against_interval(paper: Printed, measured: Measured) -> tuple[bool, str]:
+    """Does our prediction interval hold the printed number? And both in words."""
     low, high = measured.predicted
     d = paper.decimals
     interval = f"our 95 % prediction interval [{low:.{d}f}, {high:.{d}f}] ({measured.basis})"
@@ -164,15 +165,20 @@ def worth(
     """
     if metric in MACHINE_DEPENDENT:
         return Worth(CANNOT_FAIL, f"not judged: {WHY_NOT_COMPARABLE}")
+    rivals = {name: printed(dataset, name, metric) for name in printed_methods(dataset, metric) if name != method}
+    return worth_of(predicted, {methods.label(name): paper for name, paper in rivals.items() if paper}, prior, verdict)
+
+
+def worth_of(predicted: Bounds, rivals: Mapping[str, Printed], prior: float | None, verdict: str) -> Worth:
+    """The same of any printed table: `rivals` is what it prints for its other methods, by their public names."""
     if math.isnan(predicted.low):
         return Worth("", "")
     if verdict != REPRODUCED:
         return Worth(CAN_FAIL, "it did")
-    rivals = {name: printed(dataset, name, metric) for name in printed_methods(dataset, metric) if name != method}
-    held = [(name, paper.text) for name, paper in rivals.items() if paper is not None and _holds(predicted, paper)]
+    held = [(name, paper.text) for name, paper in rivals.items() if _holds(predicted, paper)]
     reasons = []
     if held:
-        listed = ", ".join(f"{text} ({methods.label(name)})" for name, text in held)
+        listed = ", ".join(f"{text} ({name})" for name, text in held)
         reasons.append(f"our interval also holds what is printed for {len(held)} of {len(rivals)} rivals: {listed}")
     if prior is not None and predicted.low - _SLACK <= prior <= predicted.high + _SLACK:
         reasons.append(f"every graph is moved one way, and our interval holds the share of a class, {prior:.3f}")
@@ -246,10 +252,10 @@ def per_printed_cell(table: pd.DataFrame) -> pd.DataFrame:
 def _prior(dataset: str, method: str, metric: str, row: Mapping[str, Mapping[str, float]]) -> float | None:
     """The class prior that a cell may be, for Correctness and for a Fidelity that follows from it; else None."""
     follows = metric == "fidelity" and kind(dataset, method, metric) == DERIVED
-    return _class_prior(row) if metric == "correctness" or follows else None
+    return class_prior(row) if metric == "correctness" or follows else None
 
 
-def _class_prior(row: Mapping[str, Mapping[str, float]]) -> float | None:
+def class_prior(row: Mapping[str, Mapping[str, float]]) -> float | None:
     """The share of the class whose graphs alone are changed, if a method moves every graph one way, else None.
 
     `row` holds the lines of table1.csv of a method on a data set, by metric.

@@ -99,8 +99,8 @@ one minus this on those of the other."""
 # prediction interval of the row named there (`against`) holds the number, else `differs`; order is not asked, as these
 # tables have few rows. `can_fail` is judged by what the same source gives for its other methods. The later comparison
 # ran other code and another generator of Tree-Cycles than the paper's; a difference says that the two published
-# comparisons disagree, and not which of them is right. When this rule was written, both sets of numbers had been seen
-# beside our means.
+# comparisons disagree, and not which of them is right. Its Oracle Calls are left out: what is asked in training is not
+# in them. When this rule was written, both sets of numbers had been seen beside our means.
 
 # -- Marks -----------------------------------------------------------------------------------------------
 

@@ -42,6 +42,7 @@ BUILDERS: dict[str, Callable[..., list[Sheet]]] = {  # the other tables are show
     "robustness": of_robustness.robustness,
     "leaderboard": of_table2.leaderboard,
     "verdicts": statements.verdicts,
+    "further": statements.further,
     "findings": statements.findings,
     "claims": statements.claims,
     "datasets": measurements.datasets,
@@ -60,7 +61,7 @@ AS_PRINTED = ("datasets", "hyperparameters")  # shown as the paper prints them w
 PART_OF_OTHERS = frozenset({"convergence_checks", "runtime_growth"})  # have no page of their own
 FILES = {"convergence": "convergence_checks"}  # what a table is made from, where it is not called like it
 COMMANDS = {  # that compute a table, by how its name begins, where they are not called like it
-    "verdicts": "table1", "findings": "table1", "comparisons": "table1", "training": "table1",
+    "verdicts": "table1", "further": "table1", "findings": "table1", "comparisons": "table1", "training": "table1",
     "convergence_checks": "convergence", "runtime_growth": "runtime", "hyperparameters": "hpo", "hpo_": "hpo",
     "tuning": "hpo", "ablation_": "ablation", "table2_": "table2", "leaderboard": "table2", "candidates": "traces",
 }  # fmt: skip

@@ -248,6 +248,36 @@ def _verdict(line: dict[str, str]) -> list[Cell]:
     return [*cells(name, metric.label, line["printed"]), mean, *cells(*worth, line["explanation"])]
 
 
+FURTHER = ("Method", "Metric", "Published", "Ours", "Kind", "Can fail", "95 % prediction", "Because", "Note", "Place")
+
+
+def further(results: Results, *, everything: bool) -> list[Sheet]:
+    """What the same framework published elsewhere on the paper's data, beside our rows; with everything, also why."""
+    table = stored(results, "further")
+    shown = len(FURTHER) if everything else IN_SHORT
+    groups = [
+        Group(f"{source}: {tasks.label(str(dataset))}", [_further(line)[:shown] for line in rows.to_dict("records")])
+        for (source, dataset), rows in table.groupby(["source", "dataset"], sort=False)
+    ]
+    judged = table[table["verdict"] != ""]
+    informative = judged[(judged["kind"] == INDEPENDENT) & (judged["can_fail"] == CAN_FAIL)]
+    caption = (
+        f"Of {len(table)} numbers, {len(informative)} are independent and could have failed: {counted(informative)} "
+        f"All verdicts: {counted(judged)} A difference from the later comparison says that two published comparisons "
+        "disagree, and not which is right (benchmarks/registry/rules.py)."
+    )
+    notes = [] if everything else ["Intervals, notes and where each number is stored: show further --all."]
+    return [Sheet("further", "Further published numbers", FURTHER[:shown], groups, caption, notes, names=2)]
+
+
+def _further(line: dict[str, str]) -> list[Cell]:
+    metric = METRICS[line["metric"]]
+    ours, low, high = (number(line[name], metric.decimals) for name in ("mean", "pi_low", "pi_high"))
+    mean = Cell(ours, "", line["verdict"], line["reason"])
+    rest = (line["kind"], line["can_fail"], f"{low} – {high}", line["why"], line["note"], line["place"])
+    return [*cells(methods.label(line["method"], line["variant"]), metric.label, line["printed"]), mean, *cells(*rest)]
+
+
 def findings(results: Results, *, everything: bool) -> list[Sheet]:
     """What a close reading found: the titles with their verdicts, or all that is said about each."""
     table = stored(results, "findings")

@@ -33,7 +33,7 @@ def test_rounding_errors_are_forgiven_in_proportion_to_the_number(sign: int, bey
 
 
 def test_how_far_a_negative_number_lies_outside_is_said_in_percent_of_its_size() -> None:
-    inside, finding = verdicts._against_interval(Printed("-0.50", "x"), Measured(0.0, Bounds(-0.1, 0.1), "ten folds"))
+    inside, finding = verdicts.against_interval(Printed("-0.50", "x"), Measured(0.0, Bounds(-0.1, 0.1), "ten folds"))
     assert not inside and "lies 0.40 (80.0 %) below our" in finding
 
 
@@ -53,9 +53,9 @@ def line(mean: float, n: int) -> dict[str, float]:
 
 def test_one_way_is_known_from_the_two_classes_alone_and_up_to_the_limit() -> None:
     row = {"correctness_class_0": line(1.0, 30), "correctness_class_1": line(0.0, 70)}
-    assert verdicts._class_prior(row) == 0.3
-    assert verdicts._class_prior({"correctness_class_0": line(1.0, 30)}) is None
+    assert verdicts.class_prior(row) == 0.3
+    assert verdicts.class_prior({"correctness_class_0": line(1.0, 30)}) is None
     at_the_limit = {"correctness_class_0": line(ONE_WAY, 60), "correctness_class_1": line(1 - ONE_WAY, 40)}
-    assert verdicts._class_prior(at_the_limit) == 0.4
-    assert verdicts._class_prior({**at_the_limit, "correctness_class_0": line(ONE_WAY + 1e-6, 60)}) is None
-    assert verdicts._class_prior({**at_the_limit, "correctness_class_1": line(1 - ONE_WAY - 1e-6, 40)}) is None
+    assert verdicts.class_prior(at_the_limit) == 0.4
+    assert verdicts.class_prior({**at_the_limit, "correctness_class_0": line(ONE_WAY + 1e-6, 60)}) is None
+    assert verdicts.class_prior({**at_the_limit, "correctness_class_1": line(1 - ONE_WAY - 1e-6, 40)}) is None
