@@ -75,7 +75,7 @@ def plan(options: Table1Options) -> list[Cell]:
     """Replicate 0 of every row, the printed rows first, so that the table fills from what matters. Then the further
     replicates, if they are asked for: always of rows that are to stand beside those of the reference.
     """
-    first = sorted(cells_for(options), key=_is_extra)
+    first = sorted(cells_for(options), key=_turn)
     if options.seeds or options.smoke or not (options.replicates or options.beside_reference):
         return first
     wanted: dict[tuple[str, methods.Row], list[int]] = {}
@@ -90,10 +90,13 @@ def plan(options: Table1Options) -> list[Cell]:
     ]
 
 
-def _is_extra(cell: Cell) -> bool:
-    """Is this row beside the paper's table: a method or data set that has no printed row, or goes beyond the paper?"""
+def _turn(cell: Cell) -> int:
+    """When the turn of a row comes: the printed ones as released, which take a minute, to the letter, as their papers
+    define them; last what is beside the paper's table: other methods, variants beyond it, renamed data sets.
+    """
     is_printed = printed(cell.task.name, cell.method.name, "correctness") is not None
-    return not (is_printed and cell.method.variant in COMPARED)
+    in_turn = is_printed and cell.method.variant in COMPARED
+    return COMPARED.index(cell.method.variant) if in_turn else len(COMPARED)
 
 
 class Table1(Experiment):
