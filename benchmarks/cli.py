@@ -80,6 +80,10 @@ experiment(
     "runtime --vary n_nodes", options.RuntimeOptions,
 )  # fmt: skip
 experiment(
+    "speed", "benchmarks.speed:Speed", "CPU seconds of every row of Table 1, beside one graph at a time.",
+    "speed --methods cf2", options.SpeedOptions,
+)  # fmt: skip
+experiment(
     "convergence", "benchmarks.convergence:Convergence",
     "Both losses of RSGG-CE per epoch, with checks for mode collapse.", "convergence", options.ConvergenceOptions,
 )  # fmt: skip

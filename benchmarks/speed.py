@@ -1,13 +1,17 @@
-"""How fast: CPU seconds per stage of RSGG-CE on one Tree-Cycles fold, beside a plain implementation of the same work.
+"""How fast: CPU seconds of every row of Table 1 on a fold, beside one graph at a time, and what the whole table takes.
 
-The plain implementation (`tests/rsgg/plain_released.py`: PyG layers and NetworkX, one graph at a time)
-does what the released code does, and the tests show that it computes the same numbers. Ratios to it are therefore
-ratios of implementation, on the same machine in the same minute. Stages: node features of the data set, fitting both
-classes, explaining the test fold. Implementations take turns for `--rounds` rounds, and the median is reported; of
-explaining, whose work depends on luck (a failure costs 501 checks), the mean over many seeds: the plain one's time
-varies by a factor of three between them.
+    ./reproduce.sh speed
 
-    python benchmarks/speed.py
+Fold 0 of every row is computed again, one cell after the other, on one thread; nothing that is stored is used. For each
+row `speed.csv` has the CPU seconds of fitting and of explaining the test fold as one batch. `ratio` says how many times
+longer explaining takes when the same method is given the test graphs one at a time (the first `FEW` of them, in
+proportion; a method that is fitted on nothing else has no ratio for fitting). The last line, `table1, total`, is ten
+times the sum: what ten folds of replicate 0 take.
+
+For RSGG-CE as released there is more to compare with: a plain implementation of the same steps
+(`tests/rsgg/plain_released.py`: PyG layers and NetworkX, one graph at a time), which the tests show to compute the same
+numbers. Its lines have the variant `plain`; the ratios of `released` are to it, stage by stage, node features included.
+Explaining depends on luck there (a failure costs 501 checks), so it is the mean over `SEEDS` seeds.
 """
 
 from __future__ import annotations
@@ -15,36 +19,83 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from statistics import mean, median
-from typing import Annotated
+from statistics import mean
+from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import torch
-import typer
 
 from benchmarks.registry import methods, tasks
 from benchmarks.results.artefacts import Artefacts
-from benchmarks.results.cell import Cell
-from benchmarks.results.files import LOCAL, ROOT
-from benchmarks.running.run_cell import Run, loaded
-from figures import tables
+from benchmarks.results.cell import FOLDS, Cell
+from benchmarks.results.files import ROOT
+from benchmarks.results.ledger import Store, history_table
+from benchmarks.running.experiment import Experiment, Finished
+from benchmarks.running.options import Table1Options
+from benchmarks.running.run_cell import Observer, Run, loaded
+from benchmarks.table1 import plan as of_table1
 from rsgg.encodings import encode
 from rsgg.errors import DataError
 from rsgg.graph import GraphBatch
 from rsgg.oracles import TreeCyclesOracle
 from rsgg.rsgg_ce.released import Noise, ReleasedRSGGCE, initial_weights
 
-STAGES = ("features", "fit", "explain")
-BATCHED = {"cf2": {}, "clear": {"epochs": 20}}  # CLEAR explains as fast however long it was trained
+FEW = 5  # test graphs that are explained one at a time
+SEEDS = 10  # of explaining by RSGG-CE as released, and by the plain implementation
+RELEASED = ("rsgg-ce", "released")
+COLUMNS = ("method", "variant", "dataset", "stage", "cpu_seconds", "ratio")
 
 
-def first_fold(title: str, **options: object) -> Run:
+def cpu_seconds(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+# -- Every row -----------------------------------------------------------------------------------------------------
+
+
+class OneByOne(Observer):
+    """What explaining takes when graphs come one at a time: CPU seconds per graph."""
+
+    def __init__(self) -> None:
+        self.alone: list[float] = []
+
+    def explained(self, run: Run) -> None:
+        few = () if run.cell.base else range(min(FEW, len(run.test)))
+        alone = (partial(run.explain, f"graph {i} alone", run.test.select(torch.tensor([i]))) for i in few)
+        self.alone = [cpu_seconds(work) for work in alone]
+
+    def table(self, run: Run) -> pa.Table | None:
+        return history_table([{"alone": seconds} for seconds in self.alone]) if self.alone else None
+
+
+def lines_of(done: Finished) -> list[dict[str, object]]:
+    """A line per row, data set and stage, from the cells of fold 0."""
+    lines: list[dict[str, object]] = []
+    for cell in done.cells:
+        if (stored := done.stored.get(cell.key)) is None or stored.skipped:
+            continue
+        ledger = stored.table.to_pandas()
+        row = {"method": cell.method.name, "variant": cell.method.variant, "dataset": cell.task.name}
+        explain = float(ledger["seconds"].sum())
+        alone = None if stored.history is None else stored.history.to_pandas()["alone"].mean() * len(ledger)
+        if not cell.base:  # what a base took to fit is its own
+            lines.append({**row, "stage": "fit", "cpu_seconds": float(ledger["fit_seconds"].iloc[0])})
+        lines.append({**row, "stage": "explain", "cpu_seconds": explain, "ratio": alone and alone / explain})
+    return lines
+
+
+# -- RSGG-CE as released, beside a plain implementation ------------------------------------------------------------
+
+
+def first_fold(title: str) -> Run:
     """Fold 0 of Table 1's Tree-Cycles, ready to be fitted by this row of the registry."""
     task = tasks.task("tree-cycles")
-    method = methods.choose([title])[0].for_task(task.name).with_options(options)
+    method = methods.choose([title])[0].for_task(task.name)
     explainer = method.build()
     problem = loaded(task, None, explainer.encoding)
     if isinstance(problem, DataError):
@@ -52,46 +103,28 @@ def first_fold(title: str, **options: object) -> Run:
     return Run(Cell(task, method, 0), explainer, problem)
 
 
-def cpu_seconds(work: Callable[[int], object], seed: int) -> float:
-    start = time.process_time()
-    work(seed)
-    return time.process_time() - start
-
-
-@dataclass(frozen=True)
-class Stage:
-    """A piece of work, given a seed; `share` is how many times it is run per round (1/5: in every fifth round)."""
-
-    work: Callable[[int], object]
-    share: float = 1.0
-    warm_up: bool = False  # one run that does not count whenever its turn comes: the caches hold another one's data
-    average: Callable[[list[float]], float] = median
-
-
-Implementation = dict[str, Stage]
-
-
-def ours(title: str, fits: float) -> Implementation:
-    """Stages of one of this project's explainers."""
-    run = first_fold(title)
+def released() -> dict[str, float]:
+    """CPU seconds of the stages of RSGG-CE as released, as this project computes it."""
+    run = first_fold(":".join(RELEASED))
     graphs = run.problem.graphs
     bare = GraphBatch(graphs.adjacency, graphs.sizes, None, graphs.names)
     return {
-        "features": Stage(lambda _: encode(bare, str(run.explainer.encoding))),
-        "fit": Stage(lambda _: run.fit(), fits),
-        "explain": Stage(lambda seed: run.explain(f"explain {seed}"), 5, True, mean),
+        "features": cpu_seconds(lambda: encode(bare, str(run.explainer.encoding))),
+        "fit": cpu_seconds(run.fit),
+        "explain": mean(cpu_seconds(partial(run.explain, f"explain {seed}")) for seed in range(SEEDS)),
     }
 
 
-def plain() -> Implementation:
-    """Stages of the plain implementation of the released work."""
+def plain() -> dict[str, float]:
+    """CPU seconds of the same stages of the plain implementation."""
     sys.path.insert(0, str(ROOT))
     from tests.rsgg import plain_released as slow
 
-    run = first_fold("rsgg-ce:released")
+    run = first_fold(":".join(RELEASED))
     graphs, fold = run.problem.graphs, run.fold
     adjacency = graphs.adjacency.numpy().astype(float)
-    data = [slow.to_data(a) for a in adjacency]
+    data: list[Any] = []
+    features = cpu_seconds(lambda: data.extend(slow.to_data(a) for a in adjacency))
     n, epochs = graphs.n_nodes, ReleasedRSGGCE().epochs
     start, noise = initial_weights(n, 8, 2, 0), Noise.drawn(epochs, 2, n, 0)
     explainer = slow.PlainReleased(
@@ -107,69 +140,62 @@ def plain() -> Implementation:
             explainer.explain(adjacency[i], slow.has_cycle, rng)
 
     return {
-        "features": Stage(lambda _: [slow.to_data(a) for a in adjacency], 0.2),
-        "fit": Stage(lambda _: explainer.fit(train, classes, slow.has_cycle), 0.2),
-        "explain": Stage(explain, 1, average=mean),
+        "features": features,
+        "fit": cpu_seconds(lambda: explainer.fit(train, classes, slow.has_cycle)),
+        "explain": mean(cpu_seconds(partial(explain, seed)) for seed in range(SEEDS)),
     }
 
 
-def seconds(implementations: dict[str, Implementation], stage: str, rounds: int) -> dict[str, float]:
-    """CPU seconds of a stage, all implementations in turn, round by round: a busy minute slows all of them alike."""
-    times: dict[str, list[float]] = {name: [] for name in implementations}
-    for done in range(rounds):
-        for name, implementation in implementations.items():
-            piece = implementation[stage]
-            if piece.warm_up:
-                piece.work(0)
-            for _ in range(round(piece.share * (done + 1)) - round(piece.share * done)):
-                times[name].append(cpu_seconds(piece.work, len(times[name])))
-    return {name: implementations[name][stage].average(measured) for name, measured in times.items()}
-
-
-def measure(rounds: int) -> pd.DataFrame:
-    """One row per implementation: seconds per stage, milliseconds per explanation, and how many times faster."""
+def beside_plain() -> list[dict[str, object]]:
+    """The lines of both implementations; the ratio says how many times longer the plain one takes."""
     torch.set_num_threads(1)
-    implementations = {
-        "plain released": plain(),
-        "released": ours("rsgg-ce:released", 1),
-        "faithful": ours("rsgg-ce:faithful", 1 / rounds),
-    }
-    table = pd.DataFrame({stage: seconds(implementations, stage, rounds) for stage in STAGES})
-    table["fold"] = table[list(STAGES)].sum(axis=1)
-    table["ms_per_explanation"] = 1000 * table["explain"] / len(first_fold("rsgg-ce:released").test)
-    for stage in (*STAGES, "fold"):
-        table[f"{stage}_ratio"] = table.loc["plain released", stage] / table[stage]
-    return table.rename_axis("implementation").reset_index()
+    slow, fast = plain(), released()
+    row = {"method": RELEASED[0], "dataset": "tree-cycles"}
+    lines: list[dict[str, object]] = []
+    for stage, seconds in slow.items():
+        lines.append({**row, "variant": "plain", "stage": stage, "cpu_seconds": seconds})
+        fast_line = {"variant": RELEASED[1], "stage": stage, "cpu_seconds": fast[stage]}
+        lines.append({**row, **fast_line, "ratio": seconds / fast[stage]})
+    return lines
 
 
-def batching(graphs: int = 6) -> pd.DataFrame:
-    """Seconds per explanation of the optimising and the generative baseline: a fold as a batch, and graph by graph."""
-    rows, oracle = [], TreeCyclesOracle()
-    for name, options in BATCHED.items():
-        run = first_fold(f"{name}:faithful", **options)
-        run.fit()
-
-        def explain(some: GraphBatch, seed: int, run: Run = run) -> None:
-            run.explainer.explain(some, oracle, seed=seed, check=False)
-
-        at_once = cpu_seconds(partial(explain, run.test), 0) / len(run.test)
-        alone = [run.test.select(torch.tensor([i])) for i in range(graphs)]
-        one_by_one = mean(cpu_seconds(partial(explain, graph), 0) for graph in alone)
-        rows.append({"method": name, "batch": at_once, "loop": one_by_one, "ratio": one_by_one / at_once})
-    return pd.DataFrame(rows)
+# -- The table -----------------------------------------------------------------------------------------------------
 
 
-def main(
-    rounds: Annotated[int, typer.Option(min=5, help="Rounds in which the implementations take turns.")] = 20,
-    out: Annotated[Path, typer.Option(help="Folder for speed.csv and speed_batching.csv.")] = LOCAL,
-) -> None:
-    """CPU seconds per stage of RSGG-CE, released and faithful, and the ratio to a plain implementation."""
-    with Artefacts(out, "speed") as files:
-        files.csv("speed.csv", measure(rounds))
-        files.csv("speed_batching.csv", batching())
-    for name in ("speed", "speed_batching"):
-        tables.show(name, out)
+def table(rows: list[dict[str, object]], plain_rows: list[dict[str, object]]) -> pd.DataFrame:
+    """`COLUMNS`: the rows of Table 1, RSGG-CE as released beside the plain implementation, and the total."""
+    measured = pd.DataFrame(rows, columns=list(COLUMNS))
+    total = {"method": "table1", "variant": "", "dataset": "", "stage": "total"}
+    total_line = pd.DataFrame([{**total, "cpu_seconds": FOLDS * measured["cpu_seconds"].sum()}])
+    instead = (measured[["method", "variant", "dataset"]] == [*RELEASED, "tree-cycles"]).all(axis=1)
+    return pd.concat([pd.DataFrame(plain_rows), measured[~instead], total_line])[list(COLUMNS)].reset_index(drop=True)
+
+
+class Speed(Experiment):
+    """Fold 0 of every row of Table 1, measured one cell at a time."""
+
+    name = "speed"
+    shows = ("speed",)
+
+    def plan(self, options: Any) -> list[Cell]:
+        wanted = Table1Options(methods=options.methods, datasets=options.datasets, smoke=options.smoke, folds=["0"])
+        return of_table1(wanted)
+
+    def store(self, options: Any) -> Store:
+        """Apart from Table 1's results: these cells are measured one at a time."""
+        return Store(options.results / "speed")
+
+    def run(self, options: Any) -> int:
+        return super().run(replace(options, jobs=1, fresh=not options.dry_run))
+
+    def observer(self, options: Any) -> Observer:
+        return OneByOne()
+
+    def tables(self, done: Finished, files: Artefacts, options: Any) -> None:
+        files.csv("speed.csv", table(lines_of(done), [] if options.smoke else beside_plain()))
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    from benchmarks.cli import script
+
+    script("speed")

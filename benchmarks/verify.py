@@ -43,7 +43,7 @@ from rsgg.oracles.weights import FOLDER, looked_for_in
 from rsgg.seeds import numpy_rng
 from rsgg.task import Problem
 
-KEPT_APART = ("hpo", "runtime", "traces")  # folders of a folder of results that hold cells of their own
+KEPT_APART = ("hpo", "runtime", "speed", "traces")  # folders of a folder of results that hold cells of their own
 
 
 @dataclass

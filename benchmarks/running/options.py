@@ -159,6 +159,14 @@ class RuntimeOptions(RunOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SpeedOptions(RunOptions):
+    """Fold 0 of replicate 0 is measured anew, one cell at a time on one thread of the CPU."""
+
+    unused = ("folds", "seeds", "jobs", "dask", "device", "fresh", "graph_seconds")
+    jobs: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
 class ConvergenceOptions(RunOptions):
     """Training curves are kept of replicate 0, whose folds are the seeds."""
 

@@ -65,7 +65,6 @@ COMMANDS = {  # that compute a table, by how its name begins, where they are not
     "convergence_checks": "convergence", "runtime_growth": "runtime", "hyperparameters": "hpo", "hpo_": "hpo",
     "tuning": "hpo", "ablation_": "ablation", "table2_": "table2", "leaderboard": "table2", "candidates": "traces",
 }  # fmt: skip
-SCRIPTS = ("speed",)  # begin the names of tables that a script computes, which is no command
 
 
 def names(folder: Path) -> list[str]:
@@ -85,9 +84,6 @@ def sheets(name: str, results: Results, *, everything: bool = False) -> list[She
 
 def _command(name: str) -> str:
     """What to type to have a table computed."""
-    script = next((script for script in SCRIPTS if name.startswith(script)), "")
-    if script:
-        return f"python benchmarks/{script}.py"
     return f"./reproduce.sh {next((command for start, command in COMMANDS.items() if name.startswith(start)), name)}"
 
 

@@ -1,40 +1,67 @@
-"""Speed: implementations take turns, each stage as often as it says, and what is reported is what it says."""
+"""Speed: every row is measured, the total is ten folds of all of them, and ratios are of the same work."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from statistics import mean, median
+from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from benchmarks import speed
-from benchmarks.speed import Stage, first_fold, seconds
+from benchmarks.running.options import SpeedOptions
+from benchmarks.speed import COLUMNS, Speed, first_fold, table
+
+PLAIN = {"features": 2.0, "fit": 6.0, "explain": 3.0}
+OURS = {"features": 1.0, "fit": 0.5, "explain": 0.01}
 
 
-def test_implementations_take_turns_and_seeds_are_numbered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clock says the seed, so that averages can be told: 0, 1, 2, … of each implementation."""
-    log: list[tuple[str, int]] = []
-    monkeypatch.setattr(speed, "cpu_seconds", lambda work, seed: work(seed) or float(seed**2))
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speed, "plain", lambda: dict(PLAIN))
+    monkeypatch.setattr(speed, "released", lambda: dict(OURS))
 
-    def noted(name: str) -> Callable[[int], None]:
-        return lambda seed: log.append((name, seed))
 
-    found = seconds(
-        {
-            "often": {"fit": Stage(noted("often"), share=2, average=mean)},
-            "once": {"fit": Stage(noted("once"), warm_up=True, average=median)},
-            "seldom": {"fit": Stage(noted("seldom"), share=0.4)},
-        },
-        "fit", 5,
-    )  # fmt: skip
-    assert log[:4] == [("often", 0), ("often", 1), ("once", 0), ("once", 0)], "the warm-up does not count"
-    assert [name for name, _ in log].count("often") == 10 and [name for name, _ in log].count("seldom") == 2
-    assert found["often"] == mean(seed**2 for seed in range(10))
-    assert found["once"] == median(seed**2 for seed in range(5)) and found["seldom"] == 0.5
+def row(method: str, stage: str, seconds: float, variant: str = "search") -> dict[str, object]:
+    return {"method": method, "variant": variant, "dataset": "tree-cycles", "stage": stage, "cpu_seconds": seconds}
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_total_is_ten_folds_of_every_row_and_the_plain_implementation_is_not_in_it() -> None:
+    rows = [
+        row("obs", "explain", 1.5),
+        row("rsgg-ce", "fit", 0.25, "released"),
+        row("rsgg-ce", "explain", 0.25, "released"),
+    ]
+    lines = table(rows, speed.beside_plain())
+    assert tuple(lines.columns) == COLUMNS
+    total = lines.iloc[-1]
+    assert (total["method"], total["stage"], total["cpu_seconds"]) == ("table1", "total", 20.0)
+    released = lines[lines["variant"] == "released"].set_index("stage")
+    assert released["ratio"].to_dict() == pytest.approx({stage: PLAIN[stage] / OURS[stage] for stage in PLAIN})
+    assert released["cpu_seconds"].to_dict() == OURS, "measured beside the plain one, not in the run of all rows"
+
+
+@pytest.mark.usefixtures("quick")
+def test_fold_0_of_every_row_is_measured_and_graphs_alone_take_longer(tmp_path: Path) -> None:
+    options = SpeedOptions(
+        methods=["two-sided,obs-min,clear:faithful"], datasets=["tree-cycles"], smoke=True, out=tmp_path
+    )
+    assert {cell.fold for cell in Speed().plan(options)} == {0}
+    assert Speed().run(options) == 0
+    lines = pd.read_csv(tmp_path / "speed.csv", keep_default_na=False)
+    measured = lines[lines["method"] != "table1"]
+    assert set(measured["method"]) == {"two-sided", "obs", "obs-min", "clear"} and set(measured["stage"]) == {
+        "fit",
+        "explain",
+    }
+    assert float(lines.iloc[-1]["cpu_seconds"]) == pytest.approx(
+        10 * measured["cpu_seconds"].astype(float).sum(), rel=1e-4
+    )
+    clear = measured.set_index(["method", "stage"]).loc[("clear", "explain")]
+    assert float(clear["ratio"]) > 1, "a batch is what makes it fast"
 
 
 def test_what_is_measured_is_fold_0_of_table_1() -> None:
-    run = first_fold("cf2:faithful", epochs=20)
+    run = first_fold("cf2:faithful")
     assert (run.cell.task.name, run.cell.fold, len(run.test)) == ("tree-cycles", 0, 50)
-    assert run.explainer.hyperparameters()["epochs"] == 20
     assert run.explainer.hyperparameters()["strength"] == 20, "with the options of the table"
