@@ -12,7 +12,9 @@ from benchmarks.registry.metrics import METRICS, TABLE1
 from benchmarks.results.reader import Results
 from figures.tables.numbers import number, sentence
 from figures.tables.sheet import SYMBOLS
-from figures.tables.statements import glance, headline
+from figures.tables.statements import glance, headline, is_informative
+
+STORY = (5, 1, 12)  # the numbers of the findings that say what Table 1 is: its own row, a rival's, and what search does
 
 
 def opening(results: Results) -> dict[str, Any] | None:
@@ -31,8 +33,19 @@ def opening(results: Results) -> dict[str, Any] | None:
         "cards": {tasks.label(str(name)): _card(rows) for name, rows in verdicts.groupby("dataset", sort=False)},
         "metrics": TABLE1,
         "not_reproduced": [_grouped(rows) for _, rows in open_ones.groupby(["verdict", "explanation"], sort=True)],
+        "informative": int(is_informative(verdicts).sum()),
+        "came_out": int((is_informative(verdicts) & (verdicts["verdict"] == "reproduced")).sum()),
+        "story": _story(results),
         "glance": [said for name in tasks.PAPER for said in glance(results, name)],
     }
+
+
+def _story(results: Results) -> list[dict[str, str]]:
+    """Three findings, of those that are stored: each with its verdict."""
+    table = results.table("findings", as_text=True)
+    found = {} if table is None else {row["number"]: row for row in table.to_dict("records")}
+    chosen = [found[str(number)] for number in STORY if str(number) in found]
+    return [{"finding": row["finding"], "verdict": row["verdict"]} for row in chosen]
 
 
 def _card(verdicts: pd.DataFrame) -> list[dict[str, Any]]:
@@ -40,12 +53,13 @@ def _card(verdicts: pd.DataFrame) -> list[dict[str, Any]]:
     lines = []
     for method, rows in verdicts.groupby("method", sort=False):
         cells = {}
+        weighs = dict(zip(rows["metric"], is_informative(rows), strict=True))
         for row in rows.to_dict("records"):
             ours = number(row["mean"], METRICS[row["metric"]].decimals)
             tip = f"printed {row['printed']}, ours {ours}: {row['verdict']}. {sentence(row['reason'])}"
             worth = f"{row['kind']}; can fail: {row['can_fail']}" if row.get("kind") else ""
             tip = " ".join(filter(None, (tip, sentence(row["explanation"]), sentence(worth))))
-            cells[row["metric"]] = {"verdict": row["verdict"], "tip": tip}
+            cells[row["metric"]] = {"verdict": row["verdict"], "tip": tip, "weighs": weighs[row["metric"]]}
         lines.append({"label": methods.label(str(method)), "cells": cells})
     return lines
 

@@ -22,7 +22,7 @@ from PIL import Image
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.metrics import TABLE1
 from benchmarks.results.artefacts import MANIFEST, read_manifest
-from benchmarks.results.files import LOCAL, StoreError, shown, write_text
+from benchmarks.results.files import LOCAL, ROOT, StoreError, shown, write_text
 from benchmarks.results.reader import Results
 from figures import tables
 from figures.figure import read_entries
@@ -49,6 +49,10 @@ from rsgg.errors import UsageError
 
 PARTS = Path(__file__).parent / "parts"
 LIMIT = 15_000_000  # bytes: a page that a mail or a phone still takes
+FIRST_FIGURE = "tradeoff"  # then the paper's, then the others as they were drawn
+THUMBNAIL = (320, 200)  # pixels, at most
+TABLES = (".csv", ".md", ".tex")  # what is offered for download
+TYPES = {".csv": "text/csv", ".md": "text/markdown", ".tex": "text/x-tex", ".pdf": "application/pdf"}
 KINDS = {  # how the verdicts of tables, findings and claims are coloured
     "reproduced": "good", "confirmed": "good", "holds": "good",
     "order holds": "fair", "confirmed in part": "fair", "holds as released only": "fair",
@@ -101,6 +105,8 @@ def build(results: Results) -> str:
         searched=tables.sheets("hyperparameters", results, everything=True),
         tuning=tables.sheets("tuning", results, everything=True),
         settings=[settings(list(stored))],
+        downloads=_downloads(results),
+        bibtex=_bibtex(),
         manifest=[_manifest(results)],
         data={name: explorer.embedded(explorer.pack(found)) for name, found in stored.items() if found},
         labels={name: tasks.label(name) for name in stored},
@@ -164,23 +170,61 @@ def _figures(results: Results) -> dict[str, Any]:
         for entry in read_entries(folder / "figures"):
             picture = folder / "figures" / f"{entry['name']}.png"
             if picture.is_file() and not str(entry["name"]).endswith("_safe"):
-                drawn.setdefault(str(entry["name"]), {**entry, "picture": _embedded(picture)})
+                title, pdf = str(entry["name"]).replace("_", " "), picture.with_suffix(".pdf")
+                about = {"title": title, "pdf": _address(pdf) if pdf.is_file() else "", "picture": _embedded(picture)}
+                drawn.setdefault(str(entry["name"]), {**entry, **about})
     done = " ".join(str(entry["command"]) for entry in drawn.values())
-    ordered = sorted(drawn.values(), key=lambda entry: not entry["paper"])  # the paper's first, else as they were drawn
+    ordered = sorted(drawn.values(), key=lambda entry: (entry["name"] != FIRST_FIGURE, not entry["paper"]))
     return {"drawn": ordered, "absent": [name for name in MODULES if f"figures/{name}.py" not in done]}
 
 
 def _embedded(picture: Path) -> dict[str, Any]:
-    """A picture inside the page, as lossless WebP: the same pixels in a third of the bytes."""
-    smaller = BytesIO()
+    """A picture inside the page, as lossless WebP, the same pixels in a third of the bytes; and a small one of it."""
+    smaller, thumbnail = BytesIO(), BytesIO()
     try:
         with Image.open(picture) as image:
             image.save(smaller, "WEBP", lossless=True, quality=50, method=2)
             width, height = image.size
+            image.thumbnail(THUMBNAIL)
+            image.save(thumbnail, "WEBP", quality=60)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:  # what Pillow says of no picture
         raise StoreError(f"{shown(picture)} is damaged ({error}); ./reproduce.sh figures draws it again.") from error
-    source = "data:image/webp;base64," + base64.b64encode(smaller.getvalue()).decode()
-    return {"source": Markup(source), "width": width, "height": height}
+    source, small = (_data("image/webp", picture.getvalue()) for picture in (smaller, thumbnail))
+    return {"source": source, "small": small, "width": width, "height": height}
+
+
+# -- Downloads -------------------------------------------------------------------------------------------
+
+
+def _data(kind: str, content: bytes) -> Markup:
+    """Content as an address: what is behind a link of a page that is one file."""
+    return Markup(f"data:{kind};base64,{base64.b64encode(content).decode()}")
+
+
+def _address(path: Path) -> Markup:
+    return _data(TYPES[path.suffix], path.read_bytes())
+
+
+def _downloads(results: Results) -> list[dict[str, Any]]:
+    """Every stored table as it lies in its folder, in all the forms that are stored; of two of a name the first."""
+    files: dict[str, Path] = {}
+    for folder in results.folders:
+        for path in sorted(path for kind in TABLES for path in folder.glob(f"*{kind}")):
+            files.setdefault(path.name, path)
+    return [
+        {
+            "name": name,
+            "address": _address(files[name]),
+            "size": f"{max(1, round(files[name].stat().st_size / 1e3))} kB",
+        }
+        for name in sorted(files)
+    ]
+
+
+def _bibtex() -> str:
+    """The paper's entry, as the README has it."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    return readme.partition("```bibtex\n")[2].partition("```")[0].strip()
 
 
 # -- Findings and claims ---------------------------------------------------------------------------------

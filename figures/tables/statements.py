@@ -52,6 +52,14 @@ BESIDE = {  # how the printed numbers beside the informative ones are spoken of
 }
 
 
+def is_informative(verdicts: pd.DataFrame) -> pd.Series:
+    """Which lines of verdicts.csv are judged, independent and could have failed; none in a file without kinds."""
+    if "kind" not in verdicts:
+        return pd.Series(False, index=verdicts.index)
+    judged = ~verdicts["verdict"].isin(["", NOT_COMPARABLE])
+    return judged & (verdicts["kind"] == INDEPENDENT) & (verdicts["can_fail"] == CAN_FAIL)
+
+
 def headline(verdicts: pd.DataFrame) -> tuple[str, str]:
     """What verdicts.csv comes to, in two sentences: the informative agreements, and all others by kind.
 
@@ -61,7 +69,7 @@ def headline(verdicts: pd.DataFrame) -> tuple[str, str]:
         return f"Of the {len(verdicts)} numbers that Table 1 prints: {counted(verdicts)}", ""
     verdicts = verdicts.fillna("")
     judged = verdicts[~verdicts["verdict"].isin(["", NOT_COMPARABLE])]
-    informative = (judged["kind"] == INDEPENDENT) & (judged["can_fail"] == CAN_FAIL)
+    informative = is_informative(judged)
     return _informative(judged[informative], len(verdicts)), _beside(judged[~informative], verdicts["verdict"])
 
 
@@ -70,7 +78,7 @@ def in_short(verdicts: pd.DataFrame) -> list[str]:
     intervals behind them are."""
     verdicts = verdicts.fillna("")
     judged = verdicts[~verdicts["verdict"].isin(["", NOT_COMPARABLE])]
-    informative = (judged["kind"] == INDEPENDENT) & (judged["can_fail"] == CAN_FAIL)
+    informative = is_informative(judged)
     some, rest = judged[informative], judged[~informative]
     failed = some[some["verdict"] != REPRODUCED]
     agreed = some[some["verdict"] == REPRODUCED][["mean", "pi_low", "pi_high"]].astype(float)
@@ -260,7 +268,7 @@ def further(results: Results, *, everything: bool) -> list[Sheet]:
         for (source, dataset), rows in table.groupby(["source", "dataset"], sort=False)
     ]
     judged = table[table["verdict"] != ""]
-    informative = judged[(judged["kind"] == INDEPENDENT) & (judged["can_fail"] == CAN_FAIL)]
+    informative = judged[is_informative(judged)]
     caption = (
         f"Of {len(table)} numbers, {len(informative)} are independent and could have failed: {counted(informative)} "
         f"All verdicts: {counted(judged)} A difference from the later comparison says that two published comparisons "

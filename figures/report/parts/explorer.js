@@ -22,6 +22,8 @@
   const MARGIN = 12;
   const LEAF = 24; // at most so far from its node is a leaf that was added
   const ROOM = 36; // around graphs with labels, for leaves
+  const MOST_WORDS = 8; // edits that are said in words
+  const BEAT = 500; // milliseconds between two steps that play
   const PIXELS = 464; // about the side of a matrix, in device pixels
 
   // What is seen. The address holds all of it (`#explorer?d=asd&i=2&…`).
@@ -268,7 +270,8 @@
   function pictures(position, drawn) {
     const shown = [];
     if (state.view !== "matrix") shown.push(graph(position, drawn));
-    if (state.view !== "graph") shown.push(matrix(position, drawn));
+    if (state.view === "edits") shown[0].classList.add("only-edits");
+    if (["both", "matrix"].includes(state.view)) shown.push(matrix(position, drawn));
     return shown;
   }
 
@@ -325,7 +328,7 @@
       ["calls to fit the fold", known(row.fit_calls[position])],
       ["time to explain", known(row.microseconds[position], milliseconds)],
     ]));
-    const said = inWords(position, nodes);
+    const said = inWords(position, drawn);
     if (said) card.append(element("p", { class: "note", "data-words": "" }, said));
     const reason = row.reasons[row.reason[position]];
     if (reason) card.append(element("p", { class: "note" }, `${reason}.`));
@@ -338,11 +341,18 @@
     return data.atoms && !asked ? "rules, valences aside" : "rules of the domain";
   }
 
-  // Edits of nodes as a sentence, such as "Node 3 becomes N instead of C; a leaf Cl is added to node 4; node 7 (H) is dropped."
-  function inWords(position, [relabelled, leaves, dropped]) {
+  // Few edits as a sentence, such as "Remove 3–5; add 2–7; node 3 becomes N instead of C; a leaf Cl is added to node 4."
+  function inWords(position, drawn) {
+    const [relabelled, leaves, dropped] = drawn.nodes;
     const name = (label) => (data.labels.length ? ` ${data.labels[label]}` : "");
     const was = (node) => (data.labels.length ? data.labels[data.node_labels[position][node]] : "");
+    const isOld = ([u, v]) => Math.max(u, v) < data.nodes[position];
+    const removed = drawn.removed.filter((pair) => !pair.some((node) => dropped.includes(node)));
+    const added = drawn.added.filter(isOld);
+    if (removed.length + added.length + relabelled.length + leaves.length + dropped.length > MOST_WORDS) return "";
     const said = [
+      ...(removed.length ? [`remove ${removed.map((pair) => pair.join("–")).join(", ")}`] : []),
+      ...(added.length ? [`add ${added.map((pair) => pair.join("–")).join(", ")}`] : []),
       ...relabelled.map(([node, label]) => `node ${node} becomes${name(label)} instead of ${was(node)}`),
       ...leaves.map(([node, label]) => `a leaf${name(label)} is added to node ${node}`),
       ...dropped.map((node) => `node ${node}${was(node) && ` (${was(node)})`} is dropped`),
@@ -406,11 +416,28 @@
       made.addEventListener("click", () => change({ step }, `[data-to="${name}"]`));
       return made;
     };
+    const play = element("button", { type: "button", "data-to": "play", "aria-label": playing ? "pause" : "play" }, playing ? "❚❚" : "▶");
+    play.addEventListener("click", () => (playing ? pause() : playOn(last)));
     const slider = element("input", { type: "range", min: 0, max: last, "aria-label": "Step" });
     slider.value = state.step;
     slider.addEventListener("input", () => change({ step: Number(slider.value) }, "input"));
-    controls.append(select, button("«", "first step", 0), button("‹", "step back", state.step - 1), slider, button("›", "step on", state.step + 1), button("»", "last step", last));
+    controls.append(select, play, button("«", "first step", 0), button("‹", "step back", state.step - 1), slider, button("›", "step on", state.step + 1), button("»", "last step", last));
     return controls;
+  }
+
+  // Steps follow each other until the last one, or until something else is chosen.
+  let playing = 0;
+
+  function playOn(last) {
+    const first = state.step >= last ? 0 : state.step;
+    playing = setInterval(() => (state.step < last ? change({ step: state.step + 1 }, '[data-to="play"]') : pause()), BEAT);
+    change({ step: first }, '[data-to="play"]');
+  }
+
+  function pause() {
+    clearInterval(playing);
+    playing = 0;
+    change({}, '[data-to="play"]');
   }
 
   // The pair that the last step dealt with.
@@ -453,7 +480,9 @@
   const positionOf = (instance) => Math.max(0, data.instances.indexOf(instance));
 
   function go(position) {
-    change({ instance: data.instances[position], step: 0 });
+    clearInterval(playing);
+    playing = 0;
+    return change({ instance: data.instances[position], step: 0 });
   }
 
   function move(graphs, folds) {
@@ -464,6 +493,33 @@
 
   function goToFold(fold) {
     go(data.fold.indexOf(fold));
+  }
+
+  // Graphs that are worth a look, of the methods that are shown: those that some explain and others do not, those where
+  // the edits of two differ most, and those where even the fewest are many. The most telling first.
+  function worthALook(kind) {
+    const shown = data.rows.filter((row) => methods().has(row.key));
+    const explains = (row, i) => row.found[i] === 1 && row.predicted_cf[i] !== data.predicted[i];
+    const telling = data.instances.map((_, i) => {
+      const edits = shown.filter((row) => explains(row, i)).map((row) => row.ged[i]);
+      const failed = shown.filter((row) => row.predicted_cf[i] >= 0).length - edits.length;
+      if (kind === "split") return edits.length && failed ? Math.min(edits.length, failed) : 0;
+      if (!edits.length) return 0;
+      return kind === "gap" ? Math.max(...edits) - Math.min(...edits) : Math.min(...edits);
+    });
+    return [...telling.keys()].filter((i) => telling[i] > 0).sort((a, b) => telling[b] - telling[a] || a - b);
+  }
+
+  let jumped = ""; // what was looked for, and the graph that was found: from there it goes on, from elsewhere it begins anew
+
+  async function jump() {
+    const kind = field.telling.value;
+    const found = worthALook(kind);
+    const next = jumped === `${kind} ${state.instance}` ? (found.indexOf(positionOf(state.instance)) + 1) % found.length : 0;
+    if (found.length) await go(found[next]);
+    jumped = `${kind} ${state.instance}`;
+    document.getElementById("which").textContent = found.length
+      ? `${next + 1} of ${found.length} such graphs.` : "No graph is like that for the methods that are shown.";
   }
 
   // Change what is seen; `focus` is what in the panel of steps shall have the focus again after it was drawn anew.
@@ -558,7 +614,7 @@
     if (DATASETS.includes(said.get("d"))) state.dataset = said.get("d");
     if (said.has("i")) state.instance = Number(said.get("i"));
     if (said.has("m")) state.methods = new Set(said.get("m").split(" ").filter(Boolean));
-    if (["both", "graph", "matrix"].includes(said.get("v"))) state.view = said.get("v");
+    if (["both", "graph", "edits", "matrix"].includes(said.get("v"))) state.view = said.get("v");
     state.safe = said.get("c") === "safe";
     state.trace = said.get("t") || "";
     state.step = Number(said.get("s")) || 0;
@@ -573,6 +629,7 @@
   field.safe.addEventListener("change", () => change({ safe: field.safe.checked }));
   field.previous.addEventListener("click", () => move(-1, 0));
   field.next.addEventListener("click", () => move(1, 0));
+  field.jump.addEventListener("click", jump);
 
   const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
   const STEP_KEYS = { "[": -1, "]": 1 };

@@ -166,3 +166,29 @@ for (const filter of all("[data-filter]")) {
   }
   search.addEventListener("input", apply);
 }
+
+// -- Large figures, copied texts -----------------------------------------------------------------------------
+
+const large = document.getElementById("large");
+for (const button of all(".zoom")) {
+  button.addEventListener("click", () => {
+    const [own, shown] = [button.querySelector("img"), large.querySelector("img")];
+    shown.src = own.src;
+    shown.alt = own.alt;
+    large.showModal();
+  });
+}
+large.addEventListener("click", () => large.close()); // anywhere: there is nothing to do in it but look
+
+for (const box of all(".copy")) {
+  const button = box.querySelector("button");
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(box.querySelector("pre").textContent);
+      button.textContent = "Copied";
+    } catch { // a page that was opened from a disk may not write: what is selected can be copied by hand
+      getSelection().selectAllChildren(box.querySelector("pre"));
+      button.textContent = "Selected";
+    }
+  });
+}

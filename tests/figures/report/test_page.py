@@ -235,6 +235,10 @@ def test_the_page_says_what_is_there_and_what_is_not(little: Path) -> None:
     assert "Of the 3 numbers that Table 1 prints, 2 are independent" in text and "1 of these 2 are reproduced" in text
     assert all(said in text for said in headline(pd.read_csv(little / "verdicts.csv")))
     assert "Findings of a close reading: confirmed 1." in text and "a &amp; b" in text
+    assert "1 of 2 printed numbers that could have failed came out again" in text
+    assert built.count(' weighs" data-tip') == 2, "as many cells are filled as numbers are informative"
+    story = built.partition('<ol class="story">')[2].partition("</ol>")[0]
+    assert "&lt;script&gt;alert(1)" in story and "<script>" not in story, "finding 1 is one of the three"
     assert "The graphs of ASD are not stored" in text and "No claims are stored; ./reproduce.sh claims" in text
     assert "not searched yet" in text and "No manifest is stored" in text and "Not drawn yet: " in text
     table = pd.read_csv(little / "table1.csv").set_index(["variant", "metric"])
