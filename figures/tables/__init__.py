@@ -25,7 +25,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 
 from benchmarks.results.files import REFERENCE, existing_folder, shown, write_text
 from benchmarks.results.reader import Results
-from figures.tables import measurements, searches, sheet, statements
+from figures.tables import as_printed, measurements, searches, sheet, statements
 from figures.tables import robustness as of_robustness
 from figures.tables import table1 as of_table1
 from figures.tables import table2 as of_table2
@@ -57,6 +57,7 @@ BUILDERS: dict[str, Callable[..., list[Sheet]]] = {  # the other tables are show
     "convergence_checks": measurements.convergence,
 }
 WRITERS = {MARKDOWN: sheet.markdown, LATEX: sheet.latex, HTML: sheet.html}
+AS_PAPER = "table1_paper"  # Table 1 in the paper's own layout, for LaTeX only
 AS_PRINTED = ("datasets", "hyperparameters")  # shown as the paper prints them where nothing is stored
 PART_OF_OTHERS = frozenset({"convergence_checks", "runtime_growth"})  # have no page of their own
 FILES = {"convergence": "convergence_checks"}  # what a table is made from, where it is not called like it
@@ -96,7 +97,9 @@ def markdown(name: str, results: Results) -> str:
 
 
 def latex(name: str, results: Results) -> str:
-    """Needs \\usepackage{booktabs}."""
+    """What it needs is said in its first line."""
+    if name == AS_PAPER:
+        return as_printed.latex(results)
     return sheet.latex(_in(LATEX, sheets(name, results, everything=True)))
 
 

@@ -295,54 +295,101 @@ TEX = {
     "²": "$^2$", "×": r"$\times$", "–": "--", "→": r"$\to$", "↑": r"$\uparrow$", "↓": r"$\downarrow$", "±": r"$\pm$",
     "≥": r"$\geq$", "≤": r"$\leq$", "·": r"$\cdot$", "…": r"\dots{}", "“": "``", "”": "''", "’": "'", "−": "$-$",
     **{sign: rf"$\{unicodedata.name(sign).split()[-1].lower()}$" for sign in "αβγδηκμστω"},
+    "✓": r"$\checkmark$", "≠": r"$\neq$", "≈": r"$\approx$", "∞": r"$\infty$",
     "λ": r"$\lambda$", "Φ": r"$\Phi$", "∇": r"$\nabla$", "ᵖ": "$^p$", "†": r"$\dagger$", "¹": "$^1$",
 }  # fmt: skip
 LETTERS = {verdict: rf"$^\mathrm{{{verdict[0]}}}$" for verdict in SYMBOLS}
 TEX_MARKED = {"best": r"\textbf{%s}", "main": r"\textbf{%s}", "second": r"\underline{%s}", "printed": r"\textit{%s}"}
 TEX_WIDE = 40  # signs: columns with longer texts are broken into lines
+TEX_LINES = 56  # that a page has room for beside a caption; longer tables go on in a further one
+TEX_SIGNS = 70  # of a line of the columns that are broken, all of them together
+TEX_PACKAGES = "adjustbox, amssymb, array, booktabs"
 
 
 def tex(words: str) -> str:
-    """Text with everything escaped that TeX would take for a command; what it has no sign for loses its accents."""
-    return "".join(TEX.get(sign) or (sign if sign.isascii() else _plain(sign)) for sign in words)
+    """Text with everything escaped that TeX would take for a command; what it has no sign for loses its accents, and
+    what cannot be printed is a space."""
+    return "".join(TEX.get(sign) or (_plain(sign) if sign.isprintable() else " ") for sign in words)
 
 
 def _plain(sign: str) -> str:
-    return unicodedata.normalize("NFKD", sign).encode("ascii", "ignore").decode() or "?"
+    return sign if sign.isascii() else unicodedata.normalize("NFKD", sign).encode("ascii", "ignore").decode() or "?"
 
 
 def latex(sheets: Sequence[Sheet]) -> str:
-    """A `table` environment per sheet; needs the package booktabs and nothing else.
+    """A `table*` environment per sheet, or several of a long one; `TEX_PACKAGES` are needed, and nothing else.
 
-    A table without a caption of its own gets that of the page, the first one.
+    A caption is the sheet's title, the first sentence about it and what its symbols mean. Whatever else there is to say
+    (rules, notes on rows) precedes the table as comments: it is for who reads the source, and too long for a paper.
     """
     about = sheets[0].caption if sheets else ""
-    tables = [_latex_table(sheet, sheet.caption or about) for sheet in sheets if sheet.groups]
-    return "% Made by figures/tables; needs \\usepackage{booktabs}.\n" + "\n".join(tables)
+    written = [_latex_list(sheet) if sheet.listed else _latex_tables(sheet, sheet.caption or about) for sheet in sheets]
+    parts = [part for sheet, made in zip(sheets, written, strict=True) if sheet.groups for part in made]
+    return "\n".join([f"% Made by figures/tables; needs \\usepackage{{{TEX_PACKAGES}}}.", *parts])
 
 
-def _latex_table(sheet: Sheet, about: str) -> str:
-    said = (f"{tex(sheet.title)}.", tex(about), _legend([sheet], LETTERS, tex), *map(tex, sheet.notes))
-    caption = " ".join(filter(None, said))
+def _latex_list(sheet: Sheet) -> Iterator[str]:
+    """Rows of long texts: a paragraph each, with what its columns say below their names."""
+    yield r"{\sloppy\raggedright"
+    yield rf"\paragraph{{{tex(sheet.title)}.}} {tex(sheet.caption)}"
+    for names, said in sheet.paragraphs():
+        words = " ".join(rf"\textit{{{tex(name)}:}} {tex(words)}" for name, words in said)
+        yield rf"\par\medskip\noindent\textbf{{{tex(names)}}} {words}"
+    yield "\\par}"
+
+
+def _latex_tables(sheet: Sheet, about: str) -> Iterator[str]:
+    first, _, rest = about.partition(". ")
+    yield from (f"% {tex(said)}" for said in (rest, *sheet.notes) if said)
+    said = (f"{tex(sheet.title)}.", tex(first and f"{first.rstrip('.')}."), _legend([sheet], LETTERS, tex))
+    for i, groups in enumerate(_pages(sheet)):
+        caption = " ".join(filter(None, said)) if i == 0 else f"{tex(sheet.title)}, continued."
+        yield _latex_table(sheet, groups, caption, rf"\label{{tab:{sheet.name}}}" if i == 0 else "")
+
+
+def _pages(sheet: Sheet) -> Iterator[list[Group]]:
+    """The groups of a table, as many rows together as a page has room for."""
+    long = _long_columns(sheet)
+    page, height = list[Group](), 0
+    for group in sheet.groups:
+        heading: str | None = group.heading
+        for row in group.rows:
+            lines = max([1, *(-(-len(row[i].text) * sum(long) // TEX_SIGNS) for i, wide in enumerate(long) if wide)])
+            if page and height + lines > TEX_LINES:
+                yield page
+                page, height = [], 0
+            new = not page or heading is not None
+            page += [Group(heading or "", [])] if new else []
+            page[-1] = Group(page[-1].heading, [*page[-1].rows, row])
+            heading, height = None, height + lines + new
+    yield page
+
+
+def _latex_table(sheet: Sheet, groups: Sequence[Group], caption: str, label: str) -> str:
     lines = [
-        r"\begin{table}", r"\centering", r"\scriptsize", r"\setlength{\tabcolsep}{3pt}", rf"\caption{{{caption}}}",
-        rf"\label{{tab:{sheet.name}}}", rf"\begin{{tabular}}{{@{{}}{_latex_columns(sheet)}@{{}}}}", r"\toprule",
+        r"\begin{table*}", r"\centering", r"\scriptsize", r"\setlength{\tabcolsep}{3pt}", rf"\caption{{{caption}}}",
+        *filter(None, [label]), r"\begin{adjustbox}{max width=\textwidth}",
+        rf"\begin{{tabular}}{{@{{}}{_latex_columns(sheet)}@{{}}}}", r"\toprule",
         " & ".join(map(tex, sheet.headings)) + r" \\",
     ]  # fmt: skip
-    for group in sheet.groups:
+    for group in groups:
         lines.append(r"\midrule")
         if group.heading:
             lines.append(rf"\multicolumn{{{len(sheet.headings)}}}{{@{{}}l}}{{\textit{{{tex(group.heading)}}}}} \\")
         lines += [" & ".join(map(_latex_cell, row)) + r" \\" for row in group.rows]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{adjustbox}", r"\end{table*}", ""])
+
+
+def _long_columns(sheet: Sheet) -> list[bool]:
+    """Which columns have texts that are broken into lines."""
+    return [any(len(row[i].text) > TEX_WIDE for row in sheet.rows) for i in range(len(sheet.headings))]
 
 
 def _latex_columns(sheet: Sheet) -> str:
-    longest = [max((len(row[i].text) for row in sheet.rows), default=0) for i in range(len(sheet.headings))]
-    wide = sum(length > TEX_WIDE for length in longest)
-    broken = rf"p{{{0.5 / max(1, wide):.2f}\linewidth}}"
-    columns = zip(longest, sheet.words, strict=True)
-    return "".join(broken if length > TEX_WIDE else "l" if words else "r" for length, words in columns)
+    long = _long_columns(sheet)
+    broken = rf">{{\raggedright\arraybackslash}}p{{{0.55 / max(1, sum(long)):.2f}\textwidth}}"
+    columns = zip(long, sheet.words, strict=True)
+    return "".join(broken if wide else "l" if words else "r" for wide, words in columns)
 
 
 def _latex_cell(cell: Cell) -> str:

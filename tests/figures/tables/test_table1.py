@@ -360,7 +360,8 @@ def test_html_has_the_stored_numbers_and_their_intervals() -> None:
 def test_latex_is_balanced_and_has_a_table_per_data_set() -> None:
     tex = tables.latex("table1", Results((REFERENCE,)))
     assert_balanced(tex)
-    assert tex.count(r"\begin{table}") == tex.count(r"\toprule") == len(layout(Results((REFERENCE,))))
+    assert tex.count(r"\begin{table*}") == tex.count(r"\toprule")
+    assert tex.count(r"\label{tab:table1-") == len(layout(Results((REFERENCE,))))
     assert r"CF$^2$, as released" in tex and r"\textbf{" in tex and r"\underline{" in tex
 
 
