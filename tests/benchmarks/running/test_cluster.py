@@ -31,7 +31,7 @@ from benchmarks.running.experiment import run_cells
 from benchmarks.running.options import RunOptions
 from benchmarks.running.run_cell import Outcome
 from rsgg.errors import UsageError
-from tests.benchmarks.running.processes import fingerprints, hear_interrupts, leftovers, wait_for_cells
+from tests.benchmarks.running.processes import Started, fingerprints, leftovers, wait_for_cells
 from tests.standins import KILLED, RAISES, UNFITTABLE, Draws, Standin, cells
 
 MANY = cells(folds=range(6), of=6, seeds=(0, 1))
@@ -174,17 +174,12 @@ def test_a_worker_with_other_versions_is_refused(
 def test_the_main_process_killed_and_interrupted_leaves_the_cluster_free_and_loses_nothing(
     tmp_path: Path, two_workers: Cluster, local: dict[str, str]
 ) -> None:
-    def start() -> subprocess.Popen[str]:
-        code = "from tests.benchmarks.running.test_cluster import main; main()"
-        program = [sys.executable, "-c", code, str(tmp_path), two_workers.address]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        return subprocess.Popen(
-            program, env=environment, stderr=subprocess.PIPE, text=True, preexec_fn=hear_interrupts, cwd=tmp_path
-        )
+    def start() -> Started:
+        return Started.of(main, str(tmp_path), two_workers.address)
 
     process = start()
     wait_for_cells(tmp_path, 2, process)
-    process.kill()
+    process.send_signal(signal.SIGKILL)
     process.communicate()
     two_workers.wait(lambda: two_workers.n_queued() == 0)
     survived = fingerprints(tmp_path)
