@@ -87,6 +87,12 @@ def publish(source: Path, out: Path) -> str:
     if source != out:
         traces.publish(source, out)
     render(out)
+    if (out / "table1.csv").is_file():
+        _draw(out)
+    with Artefacts(out, "publish") as files:
+        for name in unlisted(out, {}):  # all files: ledgers and copies may have changed since they were listed
+            files.add(name)
+        files.forget_what_is_gone()
     return f"{shown(out)} holds {len(read_manifest(out)['files'])} files, all of them in its manifest."
 
 
@@ -98,7 +104,7 @@ def _join_graphs(source: Path, out: Path) -> None:
 
 
 def render(out: Path, ledgers: Store | None = None) -> None:
-    """Every table of a reference, from its ledgers and from what was copied into it; then its manifest.
+    """Every table of a reference, from its ledgers and from what was copied into it.
 
     `ledgers` are those of `out`, for who has read them already, which takes seconds.
     """
@@ -114,12 +120,6 @@ def render(out: Path, ledgers: Store | None = None) -> None:
         shutil.rmtree(out / "confirmation", ignore_errors=True)
         _render(Confirmation(), CONFIRMATION, ledgers, out / "confirmation")
         (out / "confirmation" / MANIFEST).unlink()  # one manifest over all files of a reference
-    if (out / "table1.csv").is_file():
-        _draw(out)
-    with Artefacts(out, "publish") as files:
-        for name in unlisted(out, {}):  # all files: ledgers and copies may have changed since they were listed
-            files.add(name)
-        files.forget_what_is_gone()
 
 
 def _draw(out: Path) -> None:
