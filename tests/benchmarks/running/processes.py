@@ -46,8 +46,11 @@ def leftovers(folder: Path) -> list[Path]:
 
 forks = multiprocessing.get_context("forkserver")
 forks.set_forkserver_preload(
-    ["benchmarks.table1", "benchmarks.ablation", "benchmarks.hpo", "tests.benchmarks.searching.tuned", __name__]
-)
+    [
+        "benchmarks.table1", "benchmarks.ablation", "benchmarks.hpo", "tests.benchmarks.searching.tuned", __name__,
+        "distributed.cli.dask_scheduler", "distributed.cli.dask_worker",  # left out where there is no Dask
+    ]
+)  # fmt: skip
 
 
 @dataclass
@@ -61,13 +64,11 @@ class Started:
     files: tuple[IO[bytes], IO[bytes]]  # what it writes to stdout and stderr
 
     @classmethod
-    def of(
-        cls, function: Callable[[], object], *arguments: str, before: Callable[[], None] | None = None, **variables: str
-    ) -> Started:
-        """Start it with these command-line arguments and environment variables; `before` is called there first."""
+    def of(cls, function: Callable[[], object], *arguments: str, **variables: str) -> Started:
+        """Start it with these command-line arguments and environment variables."""
         files = (tempfile.TemporaryFile(), tempfile.TemporaryFile())  # noqa: SIM115  # as long as the process
         descriptors = [Connection(os.dup(file.fileno())) for file in files]  # what can be handed to a process
-        process = forks.Process(target=_begin, args=(function, arguments, before, descriptors, variables))
+        process = forks.Process(target=_begin, args=(function, arguments, descriptors, variables))
         process.start()
         return cls(process, files)
 
@@ -83,6 +84,12 @@ class Started:
     def poll(self) -> int | None:
         return self.returncode
 
+    def kill(self) -> None:
+        self.process.kill()
+
+    def wait(self) -> None:
+        self.process.join()
+
     def send_signal(self, number: int) -> None:
         os.kill(self.pid, number)
 
@@ -97,7 +104,6 @@ class Started:
 def _begin(
     function: Callable[[], object],
     arguments: Sequence[str],
-    before: Callable[[], None] | None,
     descriptors: Sequence[Connection],
     variables: dict[str, str],
 ) -> None:
@@ -108,8 +114,6 @@ def _begin(
     os.environ.update(variables)
     sys.argv = ["-c", *arguments]
     vars(workers)["subprocess"] = worker_starter(multiprocessing.get_context("fork"))
-    if before is not None:
-        before()
     function()
 
 

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +21,7 @@ import pytest
 pytest.importorskip("distributed", reason="clusters need the extra `cluster`")
 
 import distributed
+from dask.config import refresh
 
 from benchmarks import cli
 from benchmarks.registry.methods import Method
@@ -56,15 +58,31 @@ def main() -> None:
 # -- A cluster of our own ----------------------------------------------------------------------------------------
 
 
-def dask(folder: Path, *arguments: str, **variables: str) -> subprocess.Popen[bytes]:
-    """`dask scheduler …` or `dask worker …` on this machine, one thread each."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **variables}
-    command = [sys.executable, "-m", f"distributed.cli.dask_{arguments[0]}", *arguments[1:], "--no-dashboard"]
+Dask = Started | subprocess.Popen[bytes]
+
+
+def run_dask() -> None:
+    """Arguments: module of a command of Dask, and what it is given."""
+    refresh()  # environment variables are read anew
+    _, name, *options = sys.argv
+    import_module(name).main(options)
+
+
+def dask(folder: Path, *arguments: str, **variables: str) -> Dask:
+    """`dask scheduler …` or `dask worker …` on this machine, one thread each.
+
+    It is forked from a process that has loaded it; one that is to find other modules is started from nothing.
+    """
+    name = f"distributed.cli.dask_{arguments[0]}"
+    options = (*arguments[1:], "--no-dashboard")
+    if "PYTHONPATH" not in variables:
+        return Started.of(run_dask, name, *options, **variables)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", **variables}
     with (folder / f"{arguments[0]}.log").open("ab") as log:
-        return subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
+        return subprocess.Popen([sys.executable, "-m", name, *options], env=environment, stdout=log, stderr=log)
 
 
-def scheduler(folder: Path, **variables: str) -> tuple[subprocess.Popen[bytes], str]:
+def scheduler(folder: Path, **variables: str) -> tuple[Dask, str]:
     """The process and its address, which it writes into a file."""
     file = folder / "scheduler.json"
     process = dask(
@@ -74,7 +92,7 @@ def scheduler(folder: Path, **variables: str) -> tuple[subprocess.Popen[bytes], 
     while True:
         with contextlib.suppress(OSError, ValueError):
             return process, json.loads(file.read_text())["address"]
-        assert process.poll() is None and time.monotonic() < end, (folder / "scheduler.log").read_text()
+        assert process.poll() is None and time.monotonic() < end, "the scheduler did not start"
         time.sleep(0.05)
 
 
@@ -85,7 +103,7 @@ class Cluster:
     folder: Path
     address: str
     client: distributed.Client
-    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    workers: list[Dask] = field(default_factory=list)
 
     def start(self, n: int) -> None:
         """Have `n` workers alive and known to the scheduler, and none that is not."""
@@ -102,7 +120,7 @@ class Cluster:
     def wait(self, until: Callable[[], bool]) -> None:
         end = time.monotonic() + 60
         while not until():
-            assert time.monotonic() < end, (self.folder / "worker.log").read_text()
+            assert time.monotonic() < end, "the cluster did not get there"
             time.sleep(0.05)
 
 
