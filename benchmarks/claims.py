@@ -28,10 +28,13 @@ def complete(folder: Path) -> bool:
     return all((folder / name).is_file() for name in ("table1.csv", *(f"ablation_{vary}.csv" for vary in PAPER)))
 
 
-def render(folder: Path, out: Path) -> pd.DataFrame:
-    """Check all claims on the tables and ledgers of a folder; writes claims.csv and claims.md to `out`."""
+def render(folder: Path, out: Path, ledgers: Store | None = None) -> pd.DataFrame:
+    """Check all claims on the tables and ledgers of a folder; writes claims.csv and claims.md to `out`.
+
+    `ledgers` are those of `folder`, for who has read them already.
+    """
     cells = plan(Table1Options(methods=claims.NEEDED, datasets=list(tasks.PAPER), replicates=True))
-    evidence = Evidence(read_csv(folder / "table1.csv"), Store(folder).ledger(cells), folder=folder)
+    evidence = Evidence(read_csv(folder / "table1.csv"), (ledgers or Store(folder)).ledger(cells), folder=folder)
     found = claims.compute(evidence)
     with Artefacts(out, "claims") as files:
         files.csv("claims.csv", found)

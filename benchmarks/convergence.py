@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -88,8 +89,13 @@ def _over_seeds(values: np.ndarray) -> dict[str, float]:
     """Mean, standard error and m ± t_{.975, n-1} · se; neither for a single seed."""
     n, mean = len(values), float(values.mean())
     se = float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
-    half = float(stats.t.ppf(0.975, n - 1)) * se if n > 1 else float("nan")
+    half = _t_quantile(n - 1) * se if n > 1 else float("nan")
     return {"mean": mean, "se": se, "low": mean - half, "high": mean + half, "seeds": n}
+
+
+@cache
+def _t_quantile(degrees: int) -> float:
+    return float(stats.t.ppf(0.975, degrees))
 
 
 # -- Checks --------------------------------------------------------------------------------------------------------

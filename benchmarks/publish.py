@@ -87,6 +87,12 @@ def publish(source: Path, out: Path) -> str:
     if source != out:
         traces.publish(source, out)
     render(out)
+    if (out / "table1.csv").is_file():
+        _draw(out)
+    with Artefacts(out, "publish") as files:
+        for name in unlisted(out, {}):  # all files: ledgers and copies may have changed since they were listed
+            files.add(name)
+        files.forget_what_is_gone()
     return f"{shown(out)} holds {len(read_manifest(out)['files'])} files, all of them in its manifest."
 
 
@@ -97,25 +103,23 @@ def _join_graphs(source: Path, out: Path) -> None:
         write_whole(out / graphs.FILE, lambda file: graphs.write(file, found))
 
 
-def render(out: Path) -> None:
-    """Every table of a reference, from its ledgers and from what was copied into it; then its manifest."""
+def render(out: Path, ledgers: Store | None = None) -> None:
+    """Every table of a reference, from its ledgers and from what was copied into it.
+
+    `ledgers` are those of `out`, for who has read them already, which takes seconds.
+    """
+    ledgers = ledgers or Store(out)
     if searches.stored(out):
         Hpo().render(out)
     traces.render(out)
     for kind, options in RENDERED:
-        _render(kind(), options, out)
+        _render(kind(), options, ledgers, out)
     if (out / "table1.csv").is_file():
-        claims.render(out, out)
-    if Store(out).stored(Confirmation().plan(CONFIRMATION)):
+        claims.render(out, out, ledgers)
+    if ledgers.stored(Confirmation().plan(CONFIRMATION)):
         shutil.rmtree(out / "confirmation", ignore_errors=True)
-        _render(Confirmation(), CONFIRMATION, out, out / "confirmation")
+        _render(Confirmation(), CONFIRMATION, ledgers, out / "confirmation")
         (out / "confirmation" / MANIFEST).unlink()  # one manifest over all files of a reference
-    if (out / "table1.csv").is_file():
-        _draw(out)
-    with Artefacts(out, "publish") as files:
-        for name in unlisted(out, {}):  # all files: ledgers and copies may have changed since they were listed
-            files.add(name)
-        files.forget_what_is_gone()
 
 
 def _draw(out: Path) -> None:
@@ -124,10 +128,8 @@ def _draw(out: Path) -> None:
         figure.record(figure.saved(name, draw, Results((out,)), out / "figures"), out / "figures")
 
 
-def _render(experiment: Experiment, options: RunOptions, source: Path, folder: Path | None = None) -> bool:
-    """The tables of an experiment from the cells that are stored in a folder, if there are any; into another one."""
-    store, cells = Store(source), experiment.plan(options)
-    if not store.stored(cells):
-        return False
-    experiment.write(Finished(cells, store, folder or source, {}), options)
-    return True
+def _render(experiment: Experiment, options: RunOptions, ledgers: Store, folder: Path) -> None:
+    """The tables of an experiment from its cells among the ledgers, if there are any, into a folder."""
+    cells = experiment.plan(options)
+    if ledgers.stored(cells):
+        experiment.write(Finished(cells, ledgers, folder, {}), options)

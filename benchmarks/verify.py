@@ -73,13 +73,14 @@ def verify(
     findings = Findings(say)
     kept_apart = [folder / name for folder in folders for name in KEPT_APART if (folder / name / "cells").is_dir()]
     for folder in (*folders, *kept_apart):
-        whole = _check_cells(folder, findings)
+        ledgers = Store(folder)
+        whole = _check_cells(ledgers, findings)
         _check_manifest(folder, findings)
         chosen = [whole[i] for i in numpy_rng("verify", seed, len(whole)).permutation(len(whole))]
         if chosen and derive:
             _check_metrics(chosen[:derive], shown(folder), data_dir, findings)
         if folder == REFERENCE:
-            _check_tables(folder, findings)
+            _check_tables(ledgers, findings)
         if chosen and sample:
             _compute_again(chosen, sample, folder, data_dir, findings)
     return findings
@@ -88,9 +89,9 @@ def verify(
 # -- Files -----------------------------------------------------------------------------------------------
 
 
-def _check_cells(folder: Path, findings: Findings) -> list[Stored]:
-    whole, damaged = [], 0
-    for path, _, stored in Store(folder).everything():
+def _check_cells(ledgers: Store, findings: Findings) -> list[Stored]:
+    folder, whole, damaged = ledgers.root, [], 0
+    for path, _, stored in ledgers.everything():
         if isinstance(stored, Stored):
             whole.append(stored)
         else:
@@ -125,15 +126,16 @@ def _check_manifest(folder: Path, findings: Findings) -> None:
 TABLES = (".csv", ".md", ".tex")
 
 
-def _check_tables(folder: Path, findings: Findings) -> None:
+def _check_tables(ledgers: Store, findings: Findings) -> None:
     """Every table of the reference that its ledgers give is made again, in a folder of its own, and compared."""
+    folder = ledgers.root
     with tempfile.TemporaryDirectory() as temporary:
         again = Path(temporary) / "again"
         shutil.copytree(folder, again)
         before = {path for path in again.rglob("*") if path.suffix in TABLES}
         for path in before:
             os.utime(path, (0, 0))
-        render(again)
+        render(again, ledgers.of_copy(again))
         paths = sorted(path for path in again.rglob("*") if path.suffix in TABLES)
         made = [path.relative_to(again).as_posix() for path in paths if path.stat().st_mtime > 0]
         copied = [path.relative_to(again).as_posix() for path in paths if path.stat().st_mtime == 0]

@@ -144,13 +144,19 @@ def edits_distance(edits: Iterable[int], other: Iterable[int], n_nodes: int) -> 
 
     A pair u ≤ v is coded u·n + v, so self loops, which count 1/2, are the multiples of n + 1.
     """
-    apart = set(map(int, edits)) ^ set(map(int, other))
-    return sum(0.5 if pair % (n_nodes + 1) == 0 else 1.0 for pair in apart)
+    apart = _as_set(edits) ^ _as_set(other)
+    loops = sum(pair % (n_nodes + 1) == 0 for pair in apart)
+    return len(apart) - 0.5 * loops
+
+
+def _as_set(edits: Iterable[int]) -> frozenset[int]:
+    """As a set of Python's numbers; what is a frozen set already is left as it is, for who compares many pairs."""
+    return edits if isinstance(edits, frozenset) else frozenset(map(int, edits))
 
 
 def diversity(edit_sets: Sequence[Iterable[int]], n_nodes: int) -> float:
     """Mean GED over the pairs of *valid* candidates; NaN with fewer than two of them."""
-    apart = [edits_distance(one, other, n_nodes) for one, other in combinations(edit_sets, 2)]
+    apart = [edits_distance(one, other, n_nodes) for one, other in combinations(map(_as_set, edit_sets), 2)]
     return float(np.mean(apart)) if apart else float("nan")
 
 
@@ -165,7 +171,7 @@ def jaccard(edits: Iterable[int], other: Iterable[int]) -> float:
 
     For one input and two seeds or two oracles; for two inputs only if their nodes have the same numbers.
     """
-    a, b = set(map(int, edits)), set(map(int, other))
+    a, b = _as_set(edits), _as_set(other)
     return len(a & b) / len(a | b) if a | b else 1.0
 
 
@@ -174,7 +180,7 @@ def jaccard_distance(edit_sets: Sequence[Iterable[int]]) -> float:
 
     NaN with fewer than two of them.
     """
-    apart = [1 - jaccard(a, b) for a, b in combinations([tuple(edits) for edits in edit_sets], 2)]
+    apart = [1 - jaccard(a, b) for a, b in combinations(map(_as_set, edit_sets), 2)]
     return float(np.mean(apart)) if apart else float("nan")
 
 

@@ -6,6 +6,8 @@ print means without intervals; `prediction_interval` answers whether such a mean
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +20,7 @@ Floats = NDArray[np.float64]
 
 _EXACT_PAIRS = 13  # up to 2^13 assignments of signs
 _BLOCK = 4_000_000  # resampled values held in memory at once
+_REMEMBERED = 1_000_000  # draws, at most, that are kept for the next interval of as many values
 
 
 class Bounds(NamedTuple):
@@ -53,15 +56,34 @@ def bootstrap_interval(
     n = len(x)
     if n < 2:
         return NO_INTERVAL
-    rng = numpy_rng(seed, "bootstrap")
-    means = np.empty(resamples)
-    block = max(1, _BLOCK // n)
-    for start in range(0, resamples, block):
-        stop = min(start + block, resamples)
-        means[start:stop] = x[rng.integers(n, size=(stop - start, n))].mean(1)
-    tail = scipy.stats.norm.cdf(-np.sqrt(n / (n - 1)) * _t_quantile(level, n - 1))
+    means = np.concatenate([x[drawn].mean(1) for drawn in _drawn(n, resamples, seed)])
+    tail = _expanded_tail(level, n)
     low, high = np.quantile(means, (tail, 1 - tail))
     return Bounds(float(low), float(high))
+
+
+def _drawn(n: int, resamples: int, seed: int) -> Iterable[NDArray[np.int64]]:
+    """Which of n values each resample holds, [resamples, n], in blocks; of few values it is remembered.
+
+    Tables are full of intervals over ten folds, and drawing takes longer than averaging.
+    """
+    return (_remembered(n, resamples, seed),) if n * resamples <= _REMEMBERED else _blocks(n, resamples, seed)
+
+
+@lru_cache(maxsize=16)
+def _remembered(n: int, resamples: int, seed: int) -> NDArray[np.int64]:
+    return np.concatenate(list(_blocks(n, resamples, seed)))
+
+
+def _blocks(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    rng, block = numpy_rng(seed, "bootstrap"), max(1, _BLOCK // n)
+    for start in range(0, resamples, block):
+        yield rng.integers(n, size=(min(block, resamples - start), n))
+
+
+@cache
+def _expanded_tail(level: float, n: int) -> float:
+    return float(scipy.stats.norm.cdf(-np.sqrt(n / (n - 1)) * _t_quantile(level, n - 1)))
 
 
 def mean_interval(values: ArrayLike, *, level: float = 0.95) -> Bounds:
@@ -108,6 +130,7 @@ def wilson_interval(successes: float, n: int, *, level: float = 0.95) -> Bounds:
     return Bounds(0.0 if successes == 0 else float(low), 1.0 if successes == n else float(high))
 
 
+@cache
 def _t_quantile(level: float, degrees: int) -> float:
     return float(scipy.stats.t.ppf((1 + level) / 2, degrees))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from benchmarks.registry import ablations, methods, tasks
@@ -32,6 +33,13 @@ class Evidence:
     def _indexed(self) -> pd.DataFrame:
         return self.table.set_index(["dataset", "method", "variant", "metric"])
 
+    @cached_property
+    def _places(self) -> dict[tuple[str, str, str], np.ndarray]:
+        """Where in the ledger the rows of a row of the table are: hundreds of findings and claims ask for some."""
+        if self.ledger.empty:
+            return {}
+        return dict(self.ledger.groupby(["dataset", "method", "variant"], sort=False).indices)
+
     def line(self, dataset: str, method: str, variant: str, metric: str) -> pd.Series:
         try:
             return self._indexed.loc[(dataset, method, variant, metric)]
@@ -43,11 +51,9 @@ class Evidence:
 
     def rows(self, dataset: str, method: str, variant: str, *, all_replicates: bool = False) -> pd.DataFrame:
         """Ledger rows of replicate 0, or of all replicates."""
-        found = self.ledger
-        for name, value in (("dataset", dataset), ("method", method), ("variant", variant)):
-            found = found if found.empty else found[found[name] == value]
-        if found.empty:
+        if (dataset, method, variant) not in self._places:
             raise NotMeasured(f"{tasks.label(dataset)}, {methods.label(method, variant)} was not measured")
+        found = self.ledger.iloc[self._places[dataset, method, variant]]
         return found if all_replicates else found[found["seed"] == found["seed"].min()]
 
     def reproduced(self, dataset: str, method: str, *metrics: str) -> bool:

@@ -102,9 +102,12 @@ def key_of(definition: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical(definition).encode()).hexdigest()
 
 
+PLAIN = (str, int, float, bool)  # a tuple: asked of each value of thousands of cells, a union of types takes far longer
+
+
 def declared(value: Any) -> Any:
     """A declared value as plain JSON: objects become their class's name and their fields, arrays a hash."""
-    if value is None or isinstance(value, bool | int | float | str):
+    if value is None or isinstance(value, PLAIN):
         return value
     if isinstance(value, Mapping):
         return {str(name): declared(item) for name, item in value.items()}

@@ -212,6 +212,7 @@ class LedgerFile:
 
     path: Path
     about: dict[str, tuple[Metadata, Metadata]]  # by key: the cell's metadata, and where in the file its rows are
+    _whole: dict[str, Stored] = field(default_factory=dict, repr=False)  # the cells that were read and found whole
 
     @classmethod
     def opened(cls, path: Path) -> LedgerFile | Damaged | None:
@@ -237,7 +238,9 @@ class LedgerFile:
         return meta["definition"] if sealed(meta) == meta else Damaged("has metadata that do not match their checksum")
 
     def read(self, key: str) -> Stored | Damaged:
-        """One cell, checked on its own."""
+        """One cell, checked on its own when it is first read."""
+        if key in self._whole:
+            return self._whole[key]
         (meta, place), definition = self.about[key], self.definition(key)
         if isinstance(definition, Damaged):
             return definition
@@ -252,7 +255,8 @@ class LedgerFile:
                     raise Damaged("does not match its checksum")
                 if meta["history"] and (history is None or content_hash(history) != meta["history"]):
                     raise Damaged("has training curves that are missing or do not match their checksum")
-                return Stored(table, history, meta)
+                self._whole[key] = Stored(table, history, meta)
+                return self._whole[key]
         except Damaged as damage:
             return damage
         except ABSENT:
@@ -327,6 +331,11 @@ class Store:
     root: Path
     noticed: list[str] = field(default_factory=list)
     _compacted: dict[Path, LedgerFile] = field(default_factory=dict, repr=False)
+
+    def of_copy(self, root: Path) -> Store:
+        """The store of a copy of this folder: compacted files that were read here are not read there again."""
+        known = {root / path.relative_to(self.root): file for path, file in self._compacted.items()}
+        return Store(root, _compacted=known)
 
     def path(self, cell: Cell) -> Path:
         return self._row_folder(cell) / f"seed{cell.seed}-fold{cell.fold}-{cell.key[:16]}.parquet"

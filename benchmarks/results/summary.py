@@ -9,6 +9,8 @@ all complete replicates of a row.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -46,11 +48,11 @@ COLUMNS = (
 def accounted(ledger: pd.DataFrame) -> pd.DataFrame:
     """Per-instance metrics of the ledger, in the accounting that the paper used for each row."""
     known = methods.rows()
-    rows = zip(ledger["method"], ledger["variant"], strict=True)
-    calls = [known[row].calls_per_check if row in known else 1 for row in rows]
     bases = {name: method.base.name for (name, _), method in known.items() if method.base}  # of rows "+ min"
-    fitted = [bases.get(name, name) for name in ledger["method"]]
-    share = [training_share(*row) for row in zip(ledger["dataset"], fitted, strict=True)]
+    calls, share = np.ones(len(ledger), dtype=int), np.zeros(len(ledger))
+    for (dataset, name, variant), place in ledger.groupby(ROW, sort=False).indices.items():
+        calls[place] = known[name, variant].calls_per_check if (name, variant) in known else 1
+        share[place] = training_share(dataset, bases.get(name, name))
     return per_instance(ledger.assign(calls_per_check=calls, training_share=share))
 
 
@@ -67,11 +69,10 @@ def summarise(ledger: pd.DataFrame) -> pd.DataFrame:
     shared = _shared({row: set(folds.index.unique("seed")) for row, (_, folds) in complete.items()})
     for row, (instances, folds) in complete.items():
         shown = instances["seed"].isin(shared[row[0]])
-        shown = instances[shown] if shown.any() else instances
+        of_row = _Row(row, instances[shown] if shown.any() else instances, _Folds(folds))
         for metric in METRICS:
             if instances[metric].notna().any():
-                named = {**dict(zip(ROW, row, strict=True)), "metric": metric}
-                lines.append(named | _estimates(row, metric, shown, folds[metric]))
+                lines.append({**dict(zip(ROW, row, strict=True)), "metric": metric, **_estimates(of_row, metric)})
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
@@ -99,47 +100,82 @@ def _complete(instances: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return instances[instances["seed"].isin(complete)], folds.loc[complete]
 
 
-def _estimates(row: tuple[str, str, str], metric: str, instances: pd.DataFrame, folds: pd.Series) -> dict[str, Any]:
-    """The columns of one line. `instances` are those of the replicates that the shown value comes from.
+class _Folds:
+    """The fold means of a row, and what is made of them for all metrics at once: pandas takes as long for one.
 
-    `folds` are the fold means of the metric (or NaN), by replicate and fold, of all complete replicates.
+    `folds` has a column per metric (NaN where it does not apply), by replicate and fold, of complete replicates.
     """
-    replicates = folds.groupby("seed").mean().dropna()
-    shown = replicates[replicates.index.isin(instances["seed"].unique())]
-    mean, interval = float(shown.mean()), _interval(metric, instances, shown)
-    judged, (predicted, basis) = float(replicates.mean()), _predicted(folds, FOLDS)
-    paper = printed(row[0], row[1], metric)
-    if paper is not None and paper.folds < folds.groupby("seed").size().max() and row[2] in COMPARED_VARIANTS:
-        fewer = folds.groupby("seed").head(paper.folds)
-        judged, (predicted, basis) = float(fewer.groupby("seed").mean().mean()), _predicted(fewer, paper.folds)
+
+    def __init__(self, folds: pd.DataFrame) -> None:
+        by_replicate = folds.groupby("seed")
+        self.folds = folds
+        self.means, self.sizes, self.counts = by_replicate.mean(), by_replicate.size(), by_replicate.count()
+        self.of_first_replicate = by_replicate.get_group(folds.index[0][0])
+        self._first: dict[int, _Folds] = {}
+
+    def first(self, number: int) -> _Folds:
+        """The first so many folds of each replicate."""
+        if number not in self._first:
+            self._first[number] = _Folds(self.folds.groupby("seed").head(number))
+        return self._first[number]
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row: its instances in the replicates that its shown values come from, and the folds of all replicates."""
+
+    name: tuple[str, str, str]
+    instances: pd.DataFrame
+    folds: _Folds
+
+    @cached_property
+    def seeds(self) -> np.ndarray:
+        return np.asarray(self.instances["seed"].unique())
+
+    @cached_property
+    def clusters(self) -> np.ndarray:
+        """The number of each instance's fold, counted through all replicates."""
+        return np.asarray(self.instances.groupby(["seed", "fold"]).ngroup())
+
+
+def _estimates(row: _Row, metric: str) -> dict[str, Any]:
+    """The columns of one line."""
+    folds = row.folds
+    replicates = folds.means[metric].dropna()
+    shown = replicates[replicates.index.isin(row.seeds)]
+    mean, interval = float(shown.mean()), _interval(row, metric, shown)
+    judged, (predicted, basis) = float(replicates.mean()), _predicted(folds, metric, FOLDS)
+    paper = printed(row.name[0], row.name[1], metric)
+    if paper is not None and paper.folds < folds.sizes.max() and row.name[2] in COMPARED_VARIANTS:
+        fewer = folds.first(paper.folds)
+        judged, (predicted, basis) = float(fewer.means[metric].mean()), _predicted(fewer, metric, paper.folds)
     predicted = Bounds(*np.clip(predicted, *METRICS[metric].bounds))
     return {
         "mean": mean, "ci_low": interval.low, "ci_high": interval.high,
         "pi_low": predicted.low, "pi_high": predicted.high, "judged": judged, "basis": basis,
-        "n": int(instances[metric].notna().sum()), "folds": int(folds.groupby("seed").count().max()),
+        "n": int(row.instances[metric].notna().sum()), "folds": int(folds.counts[metric].max()),
         "replicates": len(replicates), "replicates_shown": len(shown),
     }  # fmt: skip
 
 
-def _interval(metric: str, instances: pd.DataFrame, replicates: pd.Series) -> Bounds:
+def _interval(row: _Row, metric: str, replicates: pd.Series) -> Bounds:
     """95 % interval of the mean over replicates, or over the folds of too few; see `benchmarks.registry.rules`."""
-    values = instances[metric].dropna()
+    values = row.instances[metric]
     if metric.startswith("correctness") and values.nunique() == 1:
-        n = int(instances.loc[instances["seed"] == instances["seed"].min(), metric].notna().sum())
-        return wilson_interval(float(values.iloc[0]) * n, n, level=LEVEL)
+        n = int(values[row.instances["seed"] == row.instances["seed"].min()].notna().sum())
+        return wilson_interval(float(values.dropna().iloc[0]) * n, n, level=LEVEL)
     if len(replicates) >= MIN_REPLICATES:
         return Bounds(*np.clip(mean_interval(replicates, level=LEVEL), *METRICS[metric].bounds))
-    folds = instances.groupby(["seed", "fold"]).ngroup()
-    return bootstrap_interval(instances[metric], clusters=folds if folds.nunique() >= MIN_FOLDS else None, level=LEVEL)
+    clusters = row.clusters if len(np.unique(row.clusters)) >= MIN_FOLDS else None
+    return bootstrap_interval(values, clusters=clusters, level=LEVEL)
 
 
-def _predicted(folds: pd.Series, expected: int) -> tuple[Bounds, str]:
-    """Where a further mean over so many folds would fall, and what that is based on; `folds` as in `_estimates`."""
-    by_replicate = folds.groupby("seed")
-    first = by_replicate.get_group(folds.index[0][0]).dropna()
+def _predicted(folds: _Folds, metric: str, expected: int) -> tuple[Bounds, str]:
+    """Where a further mean over so many folds would fall, and what that is based on."""
+    first = folds.of_first_replicate[metric].dropna()
     if len(first) < MIN_FOLDS:
         return NO_INTERVAL, f"{len(first)} folds were run"
-    whole = by_replicate.mean()[by_replicate.size() == expected].dropna()
+    whole = folds.means[metric][folds.sizes == expected].dropna()
     of = "" if expected == FOLDS else f" of the first {expected} folds each"
     if len(whole) >= MIN_REPLICATES:
         return prediction_interval(whole, level=LEVEL), f"{len(whole)} replicates{of}"

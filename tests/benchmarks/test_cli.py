@@ -30,6 +30,7 @@ from benchmarks.table1 import Table1
 from figures import tables
 from rsgg.errors import UsageError
 from rsgg.explainer import Candidate, Capabilities, Explainer
+from tests.benchmarks.running.processes import forked_workers
 
 BAD = {
     "tabel1": "No such command 'tabel1'; did you mean 'table1', 'table2'?",
@@ -253,6 +254,7 @@ LINE = ["table1", "--smoke", "--datasets", "tree-cycles", "--folds", "0", "--job
 
 
 @pytest.mark.usefixtures("registry")
+@forked_workers()
 def test_a_method_that_fails_or_takes_too_long_ends_with_1_and_the_others_are_there(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ):

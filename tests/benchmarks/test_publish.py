@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from benchmarks import ablation, cli
+from benchmarks import publish as publishing
 from benchmarks.publish import publish
 from benchmarks.results import artefacts, graphs, leaderboard
 from benchmarks.results.cell import Cell
@@ -46,6 +47,12 @@ def published(local: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("published") / "reference"
     assert cli.main(["publish", "--from", str(local), "--out", str(out)]) == 0
     return out
+
+
+@pytest.fixture
+def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is drawn, which takes half of the time; two tests look at what `published` has drawn."""
+    monkeypatch.setattr(publishing, "FIGURES", {})
 
 
 def test_the_cells_are_compacted_and_none_is_lost(local: Path, published: Path) -> None:
@@ -92,6 +99,7 @@ def test_the_figures_are_drawn_from_the_published_tables(published: Path) -> Non
     assert figure.drawn_from_others(published) == []
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_what_the_reference_holds_stays_there(published: Path, tmp_path: Path) -> None:
     """A machine that has computed one more row adds it."""
     more, out = tmp_path / "more", tmp_path / "reference"
@@ -102,6 +110,7 @@ def test_what_the_reference_holds_stays_there(published: Path, tmp_path: Path) -
     assert not artefacts.check(out, complete=True)[1]
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_what_candidates_are_worth_is_published_from_the_candidates(published: Path, tmp_path: Path) -> None:
     """Graph 0 has two valid candidates of two that share one edit of three, graph 1 one of two."""
     local, out = tmp_path / "local", tmp_path / "reference"
@@ -120,6 +129,7 @@ def test_what_candidates_are_worth_is_published_from_the_candidates(published: P
     assert not artefacts.check(out, complete=True)[1]
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_a_ledger_that_grows_is_listed_anew(published: Path, tmp_path: Path) -> None:
     """A second replicate joins the ledger of a row that is there."""
     more, out = tmp_path / "more", tmp_path / "reference"
@@ -129,6 +139,7 @@ def test_a_ledger_that_grows_is_listed_anew(published: Path, tmp_path: Path) -> 
     assert len(list(Store(out).everything())) == 21 and not artefacts.check(out, complete=True)[1]
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_results_without_table_1_can_be_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One cell of an ablation and no search: what is there is published."""
     monkeypatch.setattr(ablation, "predictions", lambda grid: [])  # of the sampler without a generator: slow
@@ -141,6 +152,7 @@ def test_results_without_table_1_can_be_published(tmp_path: Path, monkeypatch: p
     assert not (out / "table1.csv").exists() and not artefacts.check(out, complete=True)[1]
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_real_data_are_published_with_their_graphs_and_the_leaderboard(tmp_path: Path) -> None:
     """From stored files alone, without loading any data; what a submission entered there stays."""
     local, out = molecules.write(tmp_path / "local"), tmp_path / "out"

@@ -25,6 +25,7 @@ from benchmarks.running.options import RuntimeOptions
 from benchmarks.running.run_cell import Outcome
 from benchmarks.runtime import BEYOND_THE_PLOT, INSTANCES, Runtime, growth, points, tabulate
 from rsgg.statistics import linear_slope, log_log_slope
+from tests.benchmarks.running.processes import forked_workers
 from tests.standins import DATA, DRAWS, KILLED, RAISES, Draws
 
 FAITHFUL = methods.rows()["rsgg-ce", "faithful"]
@@ -158,6 +159,7 @@ def points_of(monkeypatch: pytest.MonkeyPatch, **by: Cell) -> None:
     monkeypatch.setattr(runtime, "points", lambda options: measured)
 
 
+@forked_workers()
 def test_points_are_measured_in_processes_of_their_own_and_failures_become_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, registered: Method, capsys: pytest.CaptureFixture[str]
 ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import subprocess
 import sys
 from importlib import import_module
@@ -128,11 +129,17 @@ def run(*arguments: str, **how: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT, check=False)
 
 
-def test_a_folder_that_does_not_exist_is_a_sentence(tmp_path: Path) -> None:
+def test_a_folder_that_does_not_exist_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     for further in ((), ("--beside-reference",)):
-        done = run("figures/tradeoff.py", "--results", str(tmp_path / "none"), "--out", str(tmp_path), *further)
-        assert done.returncode == 2 and "is no folder of results" in done.stderr
-        assert "Traceback" not in done.stderr and not list(tmp_path.iterdir())
+        line = ["tradeoff.py", "--results", str(tmp_path / "none"), "--out", str(tmp_path), *further]
+        monkeypatch.setattr(sys, "argv", line)
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_path(str(ROOT / "figures" / "tradeoff.py"), run_name="__main__")
+        said = capsys.readouterr().err
+        assert ended.value.code == 2 and "is no folder of results" in said
+        assert "Traceback" not in said and not list(tmp_path.iterdir())
 
 
 def test_a_user_s_rows_stand_beside_the_reference(tmp_path: Path) -> None:

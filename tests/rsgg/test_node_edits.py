@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -88,7 +89,7 @@ def graphs_with_labels(count: int, first: int = 0) -> GraphBatch:
     return GraphBatch.of([labelled(first + i, 3 + i % 5) for i in range(count)])
 
 
-TRAIN, TEST = graphs_with_labels(60), graphs_with_labels(20, first=100)
+TRAIN, TEST = graphs_with_labels(30), graphs_with_labels(20, first=100)
 ORACLE = Labels()
 SMALL: dict[str, Any] = {"steps": 10, "hidden": 8, "latent": 4, "layers": 1}
 
@@ -406,7 +407,7 @@ def of_any_rule() -> TaughtRSGGCE:
     return TaughtRSGGCE(node_edits=True, certify=True, **SMALL).fit(TRAIN, AnyRule(1, 4), seed=1)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=300 if "RSGG_LONG" in os.environ else 12, deadline=None)
 @given(st.integers(0, 10**6), st.lists(st.sampled_from(RULES), min_size=1, max_size=2, unique_by=repr))
 def test_constraints_hold_in_every_returned_graph(seed: int, rules: list[Constraint]) -> None:
     explainer = of_any_rule()

@@ -49,7 +49,7 @@ def _line(row: Mapping[str, Any], inputs: Mapping[int, frozenset[int]]) -> dict[
         "added": len(edits) - removed,
         "removed": removed,
         "kept": len(edges) - removed,
-        "loops": sum(edit // n == edit % n for edit in edits),
+        "loops": len(edits.intersection(range(0, n * n, n + 1))),
         "nodes": n,
         "edges": len(edges),
         "pairs": n * (n - 1) // 2,

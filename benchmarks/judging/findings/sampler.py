@@ -14,6 +14,7 @@ from math import comb
 import networkx as nx
 import numpy as np
 import pandas as pd
+import torch
 
 from benchmarks.judging.evidence import Evidence, NotMeasured, paper_value
 from benchmarks.judging.findings.finding import BOTH, TABLE1, Finding, finding, numbers
@@ -215,5 +216,7 @@ def lone_triangles(rows: pd.DataFrame) -> pd.DataFrame:
 @cache
 def _lone_triangles(seed: int) -> frozenset[int]:
     graphs = TreeCycles(seed=seed).load().graphs
-    cyclic = np.flatnonzero(graphs.n_edges.numpy() == graphs.n_nodes)  # connected, so one cycle
-    return frozenset(int(i) for i in cyclic if [len(c) for c in nx.cycle_basis(graphs[int(i)].to_networkx())] == [3])
+    adjacency = graphs.adjacency.float()
+    one_cycle = graphs.n_edges == graphs.n_nodes  # as they are connected
+    walks = (adjacency @ adjacency * adjacency).sum((1, 2))  # closed walks of three edges: six for each triangle
+    return frozenset(torch.nonzero(one_cycle & (walks == 6)).flatten().tolist())

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +21,7 @@ import pytest
 pytest.importorskip("distributed", reason="clusters need the extra `cluster`")
 
 import distributed
+from dask.config import refresh
 
 from benchmarks import cli
 from benchmarks.registry.methods import Method
@@ -31,7 +33,7 @@ from benchmarks.running.experiment import run_cells
 from benchmarks.running.options import RunOptions
 from benchmarks.running.run_cell import Outcome
 from rsgg.errors import UsageError
-from tests.benchmarks.running.processes import fingerprints, hear_interrupts, leftovers, wait_for_cells
+from tests.benchmarks.running.processes import Started, fingerprints, leftovers, wait_for_cells
 from tests.standins import KILLED, RAISES, UNFITTABLE, Draws, Standin, cells
 
 MANY = cells(folds=range(6), of=6, seeds=(0, 1))
@@ -56,15 +58,31 @@ def main() -> None:
 # -- A cluster of our own ----------------------------------------------------------------------------------------
 
 
-def dask(folder: Path, *arguments: str, **variables: str) -> subprocess.Popen[bytes]:
-    """`dask scheduler …` or `dask worker …` on this machine, one thread each."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **variables}
-    command = [sys.executable, "-m", f"distributed.cli.dask_{arguments[0]}", *arguments[1:], "--no-dashboard"]
+Dask = Started | subprocess.Popen[bytes]
+
+
+def run_dask() -> None:
+    """Arguments: module of a command of Dask, and what it is given."""
+    refresh()  # environment variables are read anew
+    _, name, *options = sys.argv
+    import_module(name).main(options)
+
+
+def dask(folder: Path, *arguments: str, **variables: str) -> Dask:
+    """`dask scheduler …` or `dask worker …` on this machine, one thread each.
+
+    It is forked from a process that has loaded it; one that is to find other modules is started from nothing.
+    """
+    name = f"distributed.cli.dask_{arguments[0]}"
+    options = (*arguments[1:], "--no-dashboard")
+    if "PYTHONPATH" not in variables:
+        return Started.of(run_dask, name, *options, **variables)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", **variables}
     with (folder / f"{arguments[0]}.log").open("ab") as log:
-        return subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
+        return subprocess.Popen([sys.executable, "-m", name, *options], env=environment, stdout=log, stderr=log)
 
 
-def scheduler(folder: Path, **variables: str) -> tuple[subprocess.Popen[bytes], str]:
+def scheduler(folder: Path, **variables: str) -> tuple[Dask, str]:
     """The process and its address, which it writes into a file."""
     file = folder / "scheduler.json"
     process = dask(
@@ -74,7 +92,7 @@ def scheduler(folder: Path, **variables: str) -> tuple[subprocess.Popen[bytes], 
     while True:
         with contextlib.suppress(OSError, ValueError):
             return process, json.loads(file.read_text())["address"]
-        assert process.poll() is None and time.monotonic() < end, (folder / "scheduler.log").read_text()
+        assert process.poll() is None and time.monotonic() < end, "the scheduler did not start"
         time.sleep(0.05)
 
 
@@ -85,7 +103,7 @@ class Cluster:
     folder: Path
     address: str
     client: distributed.Client
-    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    workers: list[Dask] = field(default_factory=list)
 
     def start(self, n: int) -> None:
         """Have `n` workers alive and known to the scheduler, and none that is not."""
@@ -102,7 +120,7 @@ class Cluster:
     def wait(self, until: Callable[[], bool]) -> None:
         end = time.monotonic() + 60
         while not until():
-            assert time.monotonic() < end, (self.folder / "worker.log").read_text()
+            assert time.monotonic() < end, "the cluster did not get there"
             time.sleep(0.05)
 
 
@@ -174,17 +192,12 @@ def test_a_worker_with_other_versions_is_refused(
 def test_the_main_process_killed_and_interrupted_leaves_the_cluster_free_and_loses_nothing(
     tmp_path: Path, two_workers: Cluster, local: dict[str, str]
 ) -> None:
-    def start() -> subprocess.Popen[str]:
-        code = "from tests.benchmarks.running.test_cluster import main; main()"
-        program = [sys.executable, "-c", code, str(tmp_path), two_workers.address]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        return subprocess.Popen(
-            program, env=environment, stderr=subprocess.PIPE, text=True, preexec_fn=hear_interrupts, cwd=tmp_path
-        )
+    def start() -> Started:
+        return Started.of(main, str(tmp_path), two_workers.address)
 
     process = start()
     wait_for_cells(tmp_path, 2, process)
-    process.kill()
+    process.send_signal(signal.SIGKILL)
     process.communicate()
     two_workers.wait(lambda: two_workers.n_queued() == 0)
     survived = fingerprints(tmp_path)

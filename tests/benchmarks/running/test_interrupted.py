@@ -7,7 +7,6 @@ Commands run in processes that are forked from one that has imported everything,
 from __future__ import annotations
 
 import errno
-import multiprocessing
 import os
 import random
 import resource
@@ -27,15 +26,12 @@ from benchmarks import cli
 from benchmarks.results.ledger import Store
 from benchmarks.running import experiment
 from benchmarks.running.workers import computed
-from tests.benchmarks.running.processes import fingerprints, leftovers, stored_files, wait_for_cells
+from tests.benchmarks.running.processes import fingerprints, forks, leftovers, stored_files, wait_for_cells
 
 KILLS = 10
 TABLE1 = (
     "table1 --smoke --datasets tree-cycles --methods empty,obs,optimum,random,rsgg-ce-untrained --folds 0-5 --jobs 1"
 )
-
-forks = multiprocessing.get_context("forkserver")
-forks.set_forkserver_preload(["benchmarks.table1", "benchmarks.ablation", "benchmarks.running.experiment", __name__])
 
 
 # -- Commands in processes of their own ------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from benchmarks.running.experiment import run_cells
 from benchmarks.running.plan import grid
 from benchmarks.running.replay import rows_about, with_rows_of
 from benchmarks.running.run_cell import run_cell
+from tests.benchmarks.running.processes import forked_workers
 
 TASK = tasks.task("tree-cycles").varied({"n_graphs": 40, "n_nodes": 12})
 BASES = (("cf2", "released"), ("dce", "search"), ("clear", "released"), ("rsgg-ce", "released"), ("irand", "search"))
@@ -69,7 +70,8 @@ def test_a_base_is_planned_and_computed_first(tmp_path: Path) -> None:
     cells = grid([TASK], methods.choose(["dce-min"]), folds=[0])
     assert [cell.method.name for cell in cells] == ["dce", "dce-min"]
     store = Store(tmp_path)
-    run_cells([cells[1], cells[0]], store, jobs=1)  # whatever the order that is asked for
+    with forked_workers():
+        run_cells([cells[1], cells[0]], store, jobs=1)  # whatever the order that is asked for
     assert store.stored(cells) == {cell.key for cell in cells}
 
 

@@ -19,14 +19,26 @@ from benchmarks.running import workers
 from benchmarks.running.experiment import run_cells
 from benchmarks.running.options import RunOptions
 from benchmarks.running.workers import Work
-from tests.benchmarks.running.processes import fingerprints, leftovers, start, wait_for_cells
+from tests.benchmarks.running.processes import (
+    fingerprints,
+    forked_workers,
+    forks,
+    leftovers,
+    start,
+    wait_for_cells,
+)
 from tests.standins import DRAWS, EXITS, HANGS, KILLED, RAISES, Standin, cells
 
 MANY = cells(folds=range(6), of=6, seeds=(0, 1))
 
 
-def children() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children() if "benchmarks.running.workers" in " ".join(child.cmdline())]
+def children() -> list[object]:
+    """Workers of this process that are alive, forked ones too."""
+    own = psutil.Process().children()
+    return [
+        *(child for child in own if "benchmarks.running.workers" in " ".join(child.cmdline())),
+        *forks.active_children(),
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +93,7 @@ def test_an_interruption_ends_with_one_sentence_and_leaves_nothing_behind(tmp_pa
     assert not psutil.wait_procs(own, timeout=20)[1]
 
 
+@forked_workers()
 def test_a_disk_that_fills_up_ends_the_run_and_its_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever was stored before stays; nothing is said but the sentence."""
     write, written = Store.write, list[Cell]()
@@ -100,7 +113,7 @@ def test_a_disk_that_fills_up_ends_the_run_and_its_workers(tmp_path: Path, monke
 # -- Workers that die --------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@forked_workers()
 def test_a_cell_that_kills_its_worker_is_tried_twice_and_harms_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -137,8 +150,12 @@ def test_a_worker_that_cannot_start_says_why(tmp_path: Path, monkeypatch: pytest
 # -- Time limits -------------------------------------------------------------------------------------------
 
 
-def test_a_cell_that_takes_too_long_is_ended_and_the_others_are_stored(tmp_path: Path) -> None:
+@forked_workers()
+def test_a_cell_that_takes_too_long_is_ended_and_the_others_are_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Starting a worker takes longer than the limit here: that is not the time of the cell that it computes first."""
+    monkeypatch.setenv("RSGG_TEST_SLOW_START", "1.2")
     wanted = [*cells((HANGS,), folds=(0,)), *cells(folds=(0, 1))]
     begun = time.monotonic()
     report = run_cells(wanted, Store(tmp_path), Work(cell_seconds=1.0), jobs=1)
@@ -152,6 +169,7 @@ def test_a_cell_that_takes_too_long_is_ended_and_the_others_are_stored(tmp_path:
 # -- A process for each cell -------------------------------------------------------------------------------
 
 
+@forked_workers()
 def test_measurements_can_have_a_process_for_each_cell(
     tmp_path: Path, uninterrupted: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

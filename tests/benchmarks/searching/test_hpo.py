@@ -8,7 +8,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -29,7 +28,6 @@ from benchmarks.registry import methods, tasks
 from benchmarks.results.artefacts import Artefacts, read_manifest
 from benchmarks.results.cell import Cell
 from benchmarks.results.files import PAPER as OF_PAPER
-from benchmarks.results.files import ROOT
 from benchmarks.results.ledger import Store
 from benchmarks.results.searches import NOT_SEARCHED, STUDY
 from benchmarks.running import run_cell, workers
@@ -54,6 +52,8 @@ from rsgg.rsgg_ce.explainer import RSGGCE
 from rsgg.rsgg_ce.literal import LiteralRSGGCE
 from rsgg.rsgg_ce.released import ReleasedRSGGCE
 from rsgg.seeds import seed_for
+from tests.benchmarks.running.processes import Started, forked_workers
+from tests.benchmarks.searching import tuned
 from tests.benchmarks.searching.tuned import DATA, PAPER, ROWS, SEARCH, TASKS, TUNED, Tuned, options, search_for
 
 
@@ -71,18 +71,9 @@ def store_of(out: Path) -> Store:
     return Store(out / "hpo")
 
 
-def start(folder: Path, *arguments: object, delay: float = 0.0) -> subprocess.Popen[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "RSGG_TEST_DELAY": str(delay), "OMP_NUM_THREADS": "1"}
-    program = "from tests.benchmarks.searching.tuned import main; main()"
-    return subprocess.Popen(
-        [sys.executable, "-c", program, str(folder), *map(str, arguments)],
-        env=environment,
-        text=True,
-        start_new_session=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+def start(folder: Path, *arguments: object, delay: float = 0.0) -> Started:
+    """A search as a process of its own, in a process group of its own."""
+    return Started.of(tuned.main, str(folder), *map(str, arguments), RSGG_TEST_DELAY=str(delay))
 
 
 @pytest.fixture(scope="module")
@@ -194,6 +185,7 @@ def test_as_many_trials_as_asked_for_and_what_was_given_first(undisturbed: Path)
     assert {"complete", "pruned", "failed"} == set(trials["state"]), "the stand-in is made so that each comes about"
 
 
+@forked_workers()
 def test_two_workers_find_what_one_finds_and_are_kept_between_trials(
     tmp_path: Path, undisturbed: Path, monkeypatch: pytest.MonkeyPatch
 ):
