@@ -29,6 +29,7 @@ from benchmarks.registry import methods, tasks
 from benchmarks.results.artefacts import Artefacts
 from benchmarks.results.cell import Cell
 from benchmarks.results.files import LOCAL, ROOT
+from benchmarks.running.memory import keep_freed_memory
 from benchmarks.running.run_cell import Run, loaded
 from figures import tables
 from rsgg.encodings import encode
@@ -129,6 +130,7 @@ def seconds(implementations: dict[str, Implementation], stage: str, rounds: int)
 def measure(rounds: int) -> pd.DataFrame:
     """One row per implementation: seconds per stage, milliseconds per explanation, and how many times faster."""
     torch.set_num_threads(1)
+    keep_freed_memory()
     implementations = {
         "plain released": plain(),
         "released": ours("rsgg-ce:released", 1),
