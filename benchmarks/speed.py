@@ -34,6 +34,7 @@ from benchmarks.results.cell import FOLDS, Cell
 from benchmarks.results.files import ROOT
 from benchmarks.results.ledger import Store, history_table
 from benchmarks.running.experiment import Experiment, Finished
+from benchmarks.running.memory import keep_freed_memory
 from benchmarks.running.options import Table1Options
 from benchmarks.running.run_cell import Observer, Run, loaded
 from benchmarks.table1 import plan as of_table1
@@ -149,6 +150,7 @@ def plain() -> dict[str, float]:
 def beside_plain() -> list[dict[str, object]]:
     """The lines of both implementations; the ratio says how many times longer the plain one takes."""
     torch.set_num_threads(1)
+    keep_freed_memory()
     slow, fast = plain(), released()
     row = {"method": RELEASED[0], "dataset": "tree-cycles"}
     lines: list[dict[str, object]] = []

@@ -30,6 +30,7 @@ from benchmarks.registry.tasks import TaskEntry
 from benchmarks.results.cell import Cell, canonical
 from benchmarks.results.ledger import history_table, ledger_table
 from benchmarks.running.domain import rules_of_domain
+from benchmarks.running.memory import keep_freed_memory
 from benchmarks.running.replay import Replayed, rows_about, with_costs_of_base
 from rsgg.collapse import CollapseWarning
 from rsgg.compose import Minimised
@@ -194,6 +195,7 @@ def run_cell(
 ) -> Outcome:
     """Compute one cell from its definition. Never raises for anything a method does: that is an outcome too."""
     torch.set_num_threads(1)
+    keep_freed_memory()
     observer, start = observer or TrainingCurves(), time.perf_counter()
     try:
         observer.started()

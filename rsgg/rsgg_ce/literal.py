@@ -53,6 +53,7 @@ from rsgg.errors import GraphError
 from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, device_field, hyper
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle, Oracle
+from rsgg.rsgg_ce.adam import Adam
 from rsgg.rsgg_ce.explainer import LEARNING_RATES, sampled, sampler_named
 from rsgg.rsgg_ce.partial_order import ExistingThenMissing
 from rsgg.seeds import seed_for, torch_rng
@@ -88,9 +89,11 @@ class LiteralGenerator(nn.Module):
         self.second = GraphConvolution(hidden, latent)
         self.features = nn.Linear(latent, n_features)
 
-    def forward(self, x: Tensor, adjacency: Tensor, pairs: Tensor) -> tuple[Tensor, Tensor]:
-        """X̂ [B, N, d] and A + Â [B, N, N]; `pairs` (bool [B, N, N]) are u ≠ v, both of them nodes of the graph."""
-        p = propagation(adjacency)
+    def forward(self, x: Tensor, adjacency: Tensor, pairs: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
+        """X̂ [B, N, d] and A + Â [B, N, N].
+
+        `pairs` [B, N, N] is 1 for u ≠ v, both of them nodes of the graph, and else 0; `p` is the propagation of A.
+        """
         z = self.second(torch.relu(self.first(x, p)), p)
         return self.features(z), adjacency + torch.tanh(z @ z.transpose(1, 2)) * pairs
 
@@ -104,8 +107,8 @@ class LiteralDiscriminator(nn.Module):
         self.second = GraphConvolution(hidden, latent)
         self.out = nn.Linear(latent, 1)
 
-    def forward(self, x: Tensor, adjacency: Tensor, nodes: Tensor) -> Tensor:
-        p = propagation(adjacency)
+    def forward(self, x: Tensor, p: Tensor, nodes: Tensor) -> Tensor:
+        """`p` is the propagation of A; `nodes` [B, N] is 1 for nodes and 0 for padding."""
         h = torch.relu(self.second(torch.relu(self.first(x, p)), p)) * nodes[..., None]
         logit: Tensor = self.out(h.sum(1) / nodes.sum(1, keepdim=True)).squeeze(1)
         return logit
@@ -125,8 +128,8 @@ def node_features(graphs: GraphBatch) -> Tensor:
 
 
 def both_ways(graphs: GraphBatch) -> Tensor:
-    """Node pairs (u, v) and (v, u), u ≠ v, that exist in each graph, bool [B, N, N]."""
-    return graphs.pair_mask | graphs.pair_mask.transpose(1, 2)
+    """1 for node pairs (u, v) and (v, u), u ≠ v, that exist in each graph, else 0, [B, N, N]."""
+    return (graphs.pair_mask | graphs.pair_mask.transpose(1, 2)).float()
 
 
 class LiteralTraining:
@@ -137,28 +140,31 @@ class LiteralTraining:
     ) -> None:
         self.c, self.graphs, self.oracle, device = c, graphs, oracle, settings.device
         self.rng = torch_rng(seed, "literal", c)
-        self.input = node_features(graphs).to(device), graphs.adjacency.float().to(device), both_ways(graphs).to(device)
-        self.real = node_features(real).to(device), real.adjacency.float().to(device), real.node_mask.to(device)
-        self.nodes = graphs.node_mask.to(device)
+        adjacency = graphs.adjacency.float().to(device)
+        self.input = node_features(graphs).to(device), adjacency, both_ways(graphs).to(device), propagation(adjacency)
+        real_adjacency = real.adjacency.float().to(device)
+        self.real = node_features(real).to(device), propagation(real_adjacency), real.node_mask.float().to(device)
+        self.nodes, self.pair_mask = graphs.node_mask.float().to(device), graphs.pair_mask
         widths = self.input[0].shape[2], settings.hidden, settings.latent
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed_for(seed, "literal weights", c))
             self.generator = LiteralGenerator(*widths).to(device)
             self.discriminator = LiteralDiscriminator(*widths).to(device)
-        self.g_optimiser = torch.optim.Adam(self.generator.parameters(), lr=settings.generator_lr)
-        self.d_optimiser = torch.optim.Adam(self.discriminator.parameters(), lr=settings.discriminator_lr)
+        self.g_optimiser = Adam(self.generator, settings.generator_lr)
+        self.d_optimiser = Adam(self.discriminator, settings.discriminator_lr)
 
     def epoch(self) -> dict[str, float]:
         """One step of 𝔻 up Eq. 4, then one step of 𝔾 down its third sum; a row of curves, per graph of class c."""
         x, a = self.generator(*self.input)
-        sampled, p = self._sample(a.detach()), a.detach().clamp(0, 1)
+        p = propagation(a)
+        sampled, probability = self._sample(a.detach()), a.detach().clamp(0, 1)
         flipped = (self.oracle.predict(sampled) != self.c).float().to(a.device)
-        generated = self.discriminator(x.detach(), a.detach(), self.nodes)
+        generated = self.discriminator(x.detach(), p.detach(), self.nodes)
         d_loss = -equation_4(self.discriminator(*self.real), generated, flipped)
         self.d_optimiser.zero_grad()
         d_loss.backward()
         self.d_optimiser.step()
-        g_loss = logsigmoid(-self.discriminator(x, a, self.nodes)).sum()
+        g_loss = logsigmoid(-self.discriminator(x, p, self.nodes)).sum()
         self.g_optimiser.zero_grad()
         g_loss.backward()
         self.g_optimiser.step()
@@ -167,13 +173,14 @@ class LiteralTraining:
             "generator_loss": float(g_loss.detach()) / len(x),
             "flip_rate": float(flipped.mean()),
             "edits": float((sampled.adjacency != self.graphs.adjacency).sum()) / 2 / len(x),
-            "diversity": float((p * (1 - p)).sum()) / len(x),  # pairs on which two samples differ: Σ_{u<v} 2p(1 - p)
+            # Pairs on which two samples differ: Σ_{u<v} 2p(1 - p).
+            "diversity": float((probability * (1 - probability)).sum()) / len(x),
         }
 
     def _sample(self, a: Tensor) -> GraphBatch:
         """One sample of each A_g, about which the oracle is asked."""
         coins = torch.rand(a.shape, generator=self.rng)  # of the pairs u < v
-        upper = ((coins < a.cpu()) & self.graphs.pair_mask).to(torch.uint8)
+        upper = ((coins < a.cpu()) & self.pair_mask).to(torch.uint8)
         return self.graphs.candidates(upper + upper.transpose(1, 2), torch.arange(len(a)))
 
 
@@ -223,7 +230,7 @@ class LiteralRSGGCE(Explainer):
         for c, generator in enumerate(self.generators_):
             own = classes == c
             if own.any():
-                _, probabilities[own] = generator(x[own], adjacency[own], pairs[own])
+                _, probabilities[own] = generator(x[own], adjacency[own], pairs[own], propagation(adjacency[own]))
         return probabilities.clamp(0, 1)
 
     def _explain(

@@ -18,17 +18,27 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rsgg.edges import EdgeBatch, positions
+from rsgg.edges import EdgeBatch, NeighbourLists, positions
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import Oracle
 
 LARGEST_MATRIX = 120  # nodes: up to here matrices are faster than lists of edges
+LARGEST_PRODUCT = 64  # nodes: up to here networks multiply by matrices faster than they add up neighbours
 GRAPHS_PER_BLOCK = 128  # large graphs of which a sample is drawn at the same time
 MISSING_PAIRS_PER_NODE = 4  # K / n, missing pairs that are drawn from a graph in a step
 SURE = 1e6  # logit of a pair that stays as it is
 
 Adjacency = Tensor | EdgeBatch
+Linked = Tensor | EdgeBatch | NeighbourLists  # graphs as networks read them, `linked @ h`
 Graphs = TypeVar("Graphs", Tensor, EdgeBatch)  # matrices [R, N, N], or lists of edges
+
+
+def linked(graphs: Adjacency) -> Linked:
+    """Graphs as networks read them: lists as they are, large matrices as lists of neighbours, small ones as numbers."""
+    if isinstance(graphs, EdgeBatch):
+        return graphs
+    lists = graphs.is_cpu and graphs.dtype == torch.uint8 and graphs.shape[1] > LARGEST_PRODUCT
+    return NeighbourLists(graphs) if lists else graphs.float()
 
 
 class EdgeLogits(Protocol):
@@ -37,7 +47,7 @@ class EdgeLogits(Protocol):
     def __call__(self, x: Tensor, adjacency: Tensor) -> Tensor: ...
 
     def of_entries(
-        self, x: Tensor, adjacency: Tensor, is_edge: Tensor, entries: Callable[[Tensor], Tensor]
+        self, x: Tensor, adjacency: Linked, is_edge: Tensor, entries: Callable[[Tensor], Tensor]
     ) -> Tensor: ...
 
     def of_pairs(self, x: Tensor, graphs: EdgeBatch, u: Tensor, v: Tensor, is_edge: Tensor) -> Tensor: ...
@@ -121,7 +131,7 @@ class AllPairs:
 
     def pairs(self, generator: EdgeLogits, rows: Tensor, rng: torch.Generator) -> PairBatch:
         is_edge = self.is_edge[rows].float()
-        logits = generator.of_entries(self.features[rows], self.originals(rows).float(), is_edge, self._above)
+        logits = generator.of_entries(self.features[rows], linked(self.originals(rows)), is_edge, self._above)
         if self.fixed is not None:
             logits = _held(logits, is_edge, self.fixed[rows])
         return PairBatch(logits, is_edge, self.is_pair[rows], self.u, self.v)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rsgg.data import TreeCycles
-from rsgg.edges import EdgeBatch
+from rsgg.edges import ADDED_OTHERWISE, EdgeBatch, NeighbourLists
 from rsgg.errors import GraphError
 from rsgg.graph import GraphBatch
 from rsgg.oracles import ASDOracle, CountingOracle, Oracle, TreeCyclesOracle
@@ -33,6 +33,19 @@ def test_there_and_back_selected_and_joined(seed: int) -> None:
     assert torch.equal(edges.select(index).to_dense().adjacency, batch.adjacency[index])
     twice = edges.select(index).joined(edges)
     assert torch.equal(twice.to_dense().adjacency, torch.cat((batch.adjacency[index], batch.adjacency)))
+
+
+@pytest.mark.parametrize("nodes", [28, 116])
+@pytest.mark.parametrize("width", [1, 6, 8, 14, 16, 25, 32])
+def test_lists_of_neighbours_multiply_like_matrices_to_the_last_bit(nodes: int, width: int) -> None:
+    graphs = [nx.gnp_random_graph(nodes, 0.12, seed=seed) for seed in range(8)]
+    graphs.append(nx.empty_graph(nodes))
+    matrices = GraphBatch.of(graphs).adjacency
+    h = torch.randn(len(graphs), nodes, width, generator=torch.Generator().manual_seed(width))
+    lists = NeighbourLists(matrices)
+    assert torch.equal(lists @ h, matrices.float() @ h)
+    assert torch.equal(lists.degree(), matrices.float().sum(2, keepdim=True))
+    assert ("_neighbours" in vars(lists)) == (width not in ADDED_OTHERWISE)
 
 
 def test_a_list_whose_columns_differ_in_length_does_not_fit() -> None:

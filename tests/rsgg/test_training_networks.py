@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 
 import networkx as nx
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from rsgg.edges import EdgeBatch, NeighbourLists
 from rsgg.graph import GraphBatch
 from rsgg.rsgg_ce import training as module
 from rsgg.rsgg_ce.explainer import RSGGCE
@@ -20,8 +22,9 @@ from rsgg.rsgg_ce.training import (
     MessagePassing,
     build_discriminator,
     build_generator,
+    passed,
 )
-from rsgg.rsgg_ce.training_pairs import PairBatch
+from rsgg.rsgg_ce.training_pairs import Linked, PairBatch
 from tests.graphs import gnp_graphs, has_cycle
 from tests.rsgg.test_training_steps import training
 
@@ -30,7 +33,7 @@ GRAPH.add_node(4)  # without neighbours
 MATRIX = torch.from_numpy(nx.to_numpy_array(GRAPH, nodelist=range(5))).float()
 
 
-def passed(layer: MessagePassing, h: list[Tensor], scale: list[float]) -> list[Tensor]:
+def passed_on(layer: MessagePassing, h: list[Tensor], scale: list[float]) -> list[Tensor]:
     """relu(W h_v + b + U Σ_w h_w / scale_v), node by node."""
     new = []
     for v in GRAPH.nodes:
@@ -45,7 +48,7 @@ def encoded(encoder: Encoder, x: Tensor) -> list[Tensor]:
     seen, h = [own], own
     for layer in encoder.layers:
         assert isinstance(layer, MessagePassing)
-        h = passed(layer, h, [max(GRAPH.degree[v], 1) for v in range(5)])
+        h = passed_on(layer, h, [max(GRAPH.degree[v], 1) for v in range(5)])
         seen.append(h)
     return [encoder.out.weight @ torch.cat([step[v] for step in seen]) + encoder.out.bias for v in range(5)]
 
@@ -56,6 +59,46 @@ def test_the_encoder_node_by_node(layers: int, identities: int) -> None:
     torch.manual_seed(0)
     encoder, x = Encoder(3, 6, 4, layers, identities), torch.randn(5, 3)
     assert torch.allclose(encoder(x[None], MATRIX[None])[0], torch.stack(encoded(encoder, x)), atol=1e-6)
+
+
+def layer_by_layer(h: Tensor, adjacency: Linked, scale: Tensor, layers: nn.ModuleList) -> list[Tensor]:
+    """The same, for automatic differentiation: nothing is written in place, no gradient by hand."""
+    seen = [h]
+    for layer in layers:
+        assert isinstance(layer, MessagePassing)
+        own = torch.addmm(layer.own.bias, seen[-1].flatten(0, 1), layer.own.weight.T)
+        message = ((adjacency @ seen[-1]) / scale).flatten(0, 1)
+        seen.append(torch.relu(own + message @ layer.neighbours.weight.T).unflatten(0, h.shape[:2]))
+    return seen
+
+
+@pytest.mark.parametrize("kind", ["matrices", "lists of neighbours", "lists of edges"])
+@pytest.mark.parametrize(("width", "identities"), [(6, False), (14, True)])
+def test_outputs_and_gradients_of_layers_are_those_of_automatic_differentiation(
+    kind: str, width: int, identities: bool
+) -> None:
+    """To the last bit: stored results depend on it. What a network reads has a gradient if it has node identities."""
+    graphs = GraphBatch.of([nx.gnp_random_graph(20 + seed, 0.2, seed=seed) for seed in range(12)])
+    kinds: dict[str, Linked] = {
+        "matrices": graphs.adjacency.float(),
+        "lists of neighbours": NeighbourLists(graphs.adjacency),
+        "lists of edges": EdgeBatch.of(graphs),
+    }
+    adjacency = kinds[kind]
+    torch.manual_seed(0)
+    layers = nn.ModuleList([MessagePassing(width, 32), MessagePassing(32, 32), MessagePassing(32, 24)])
+    scale = graphs.adjacency.sum(2, keepdim=True).float().clamp(min=1)
+    wanted = torch.randn(len(graphs), graphs.n_nodes, width + 32 + 32 + 24)
+    results = []
+    ways: list[Callable[..., Sequence[Tensor]]] = [passed, layer_by_layer]
+    for way in ways:
+        h = torch.randn(len(graphs), graphs.n_nodes, width, generator=torch.Generator().manual_seed(1))
+        h.requires_grad_(identities)
+        seen = torch.cat(tuple(way(h, adjacency, scale, layers)), 2)
+        learned = [*layers.parameters(), *([h] if identities else [])]
+        results.append([seen, *torch.autograd.grad((seen * wanted).sum(), learned)])
+    for by_hand, automatic in zip(*results, strict=True):
+        assert automatic.abs().sum() > 0 and torch.equal(by_hand, automatic)
 
 
 @torch.no_grad()
@@ -111,7 +154,7 @@ def test_the_discriminator_node_by_node(layers: int, identities: int) -> None:
     seen, h_of = [own], own
     for layer in discriminator.layers:
         assert isinstance(layer, MessagePassing)
-        h_of = passed(layer, h_of, [1.6] * 5)
+        h_of = passed_on(layer, h_of, [1.6] * 5)
         seen.append(h_of)
     counted = [0, 1, 3, 4]  # node 2 is padding
     pooled = torch.cat([sum((step[v] for v in counted), torch.zeros_like(step[0])) / 3 for step in seen])
