@@ -380,7 +380,7 @@ class _Pass:
         by_logits = (soft - self.adjacency).mul_(by_edges / self.given.pairs)
         if by_soft is not None:
             of_shown = soft[shown]
-            by_logits[shown] += by_soft.flatten(1) * of_shown * (1 - of_shown)
+            by_logits[shown] += (by_soft.flatten(1) * of_shown).mul_(1 - of_shown)
         by_error = self.error * (by_features / batch / self.norm.clamp(min=torch.finfo().tiny))
         by_code = self.to_edges.backward(by_logits, of) + self.to_features.backward(by_error, of)
         by_z = by_code[:, :LATENT]
@@ -470,4 +470,4 @@ def _classifier_loss(soft: Tensor, graphs: GraphBatch, wanted: Tensor, oracle: C
 
 def symmetric(soft: Tensor) -> Tensor:
     """(P + Pᵀ) / 2 without self loops."""
-    return (soft + soft.transpose(1, 2)) / 2 * (1 - torch.eye(soft.shape[1]))
+    return (soft + soft.transpose(1, 2)).div_(2).mul_(1 - torch.eye(soft.shape[1]))

@@ -368,7 +368,7 @@ class Training:
         score = self.data.score[real].float().clamp(min=SMALLEST_PROBABILITY)
         weight = torch.cat((score / score.mean(), torch.ones(len(generated))))
         target = torch.cat((torch.ones(len(real)), torch.zeros(len(generated))))
-        logit = self.discriminator.train()(torch.cat((self.real[real], generated)))
+        logit = self.discriminator.train().requires_grad_(True)(torch.cat((self.real[real], generated)))
         loss = cross_entropy(logit, target, weight)
         self.d_optimiser.zero_grad()
         loss.backward()
@@ -385,7 +385,7 @@ class Training:
     def generator_loss(self, shown: Tensor) -> Tensor:
         """BCE(D(x'), 1) + λ Σ|r| - log(1 - p_c(x')), the mean over the graphs at these positions."""
         self.generator.train()
-        self.discriminator.eval()
+        self.discriminator.eval().requires_grad_(False)  # only the way through it counts
         residual = self.generator(self.adjacency[shown], self.nodes[shown])
         soft = self.adjacency[shown] + residual
         stay = _relaxed(self.data.oracle, self.data.graphs.select(shown), soft.clamp(0, 1))[:, self.data.c]

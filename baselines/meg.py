@@ -262,6 +262,8 @@ def _play(
 
 def _keep(best: list[EndState[State]], end: EndState[State], count: int) -> None:
     """Insert an end state unless it is there already; the best come first, earlier ones before equals."""
+    if len(best) == count and end.judgement.reward <= best[-1].judgement.reward:
+        return  # it would come last and be cut off
     if all(end.state != other.state for other in best):
         best.append(end)
         best.sort(key=lambda one: -one.judgement.reward)
@@ -387,7 +389,7 @@ class PairFlips:
         sign = 1 - 2 * encoding
         sign[-1] = 0
         actions = (slope * sign).topk(min(SHORTLIST, len(sign))).indices
-        values = network.above(torch.addcmul(own, sign[actions, None], network.weights[0][actions]))
+        values = network.above(torch.addcmul(own, sign[actions, None], network.weights[0].index_select(0, actions)))
         best, place = values.max(0)
         return int(actions[place]), float(best)
 
