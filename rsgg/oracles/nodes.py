@@ -24,6 +24,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from rsgg.data.dataset import Dataset
+from rsgg.data.files import content_of
 from rsgg.data.nodes import (
     NUMBER,
     TARGET,
@@ -259,7 +260,7 @@ class FrozenNodeGCN(NodeGCN):
             )
         path = dataset.folder / "oracles" / name
         try:
-            content = path.read_bytes()
+            content = content_of(path)
         except OSError as error:
             raise DataError(f"{path} cannot be read ({error.strerror}); put the published weights there.") from error
         if hashlib.sha256(content).hexdigest() != checksums()[name]:
