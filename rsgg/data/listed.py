@@ -72,10 +72,10 @@ class ListedGraphs:
     def batch(self, added_edge: int = 0) -> GraphBatch:
         """Padded matrices; an edge that is added to a graph has the label `added_edge`."""
         count, n = len(self), int(self.sizes.max())
-        if count * n * n > MOST_BYTES:
+        if (needed := count * n * n) > MOST_BYTES:
             raise DataError(
-                f"{count} graphs of up to {n} nodes take {count * n * n / 1e9:,.0f} GB as matrices; leave out the large "
-                "ones, in the TU format with max_nodes."
+                f"{count} graphs of up to {n} nodes take {needed / 1e9:,.0f} GB as matrices; leave out the large ones, "
+                "in the TU format with max_nodes."
             )
         graph, u, v = self._pairs
         adjacency = torch.zeros(count, n, n, dtype=torch.uint8)
