@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -307,7 +308,8 @@ def verify(
     from benchmarks.verify import verify as verify_stored
 
     folders = dict.fromkeys((out, REFERENCE))
-    findings = verify_stored(list(folders), derive=derive, sample=sample, seed=seed, data_dir=data_dir, say=print)
+    say = partial(print, flush=True)  # it takes minutes, and somebody may read along through a pipe
+    findings = verify_stored(list(folders), derive=derive, sample=sample, seed=seed, data_dir=data_dir, say=say)
     raise typer.Exit(1 if findings.wrong else 0)
 
 
