@@ -21,6 +21,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 from typer.exceptions import TyperException
 
+from benchmarks.registry import foreign_text
 from benchmarks.registry.names import imported
 from benchmarks.results.files import LOCAL, REFERENCE, ROOT, shown
 from benchmarks.running import options
@@ -347,13 +348,9 @@ def main(arguments: Sequence[str] | None = None, *, script: str = "") -> int:
     return 2
 
 
-LONGEST_SENTENCE = 2000  # characters; only what quotes endless input is longer
-
-
 def _complain(sentence: str) -> None:
     """Say on stderr what is wrong. What a file or an argument brings in must not steer the terminal or fill it."""
-    said = "".join(one if one.isprintable() else repr(one)[1:-1] for one in " ".join(sentence.split()))
-    print(said if len(said) <= LONGEST_SENTENCE else f"{said[:LONGEST_SENTENCE]} …", file=sys.stderr)
+    print(foreign_text.sentence(sentence), file=sys.stderr)
 
 
 def _silence_stdout() -> None:
