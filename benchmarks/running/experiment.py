@@ -310,14 +310,19 @@ class Experiment(ABC):
 def workers_for(options: RunOptions) -> int:
     """How many cells are computed at a time, here or on a cluster, both of which have to be fit for it."""
     if options.dask:
-        from benchmarks.running.cluster import n_workers  # late: most runs need no cluster
+        from benchmarks.running.cluster import n_workers, use_certificates  # late: most runs need no cluster
 
         if options.cell_seconds is not None:
             raise UsageError(
                 "Only workers of this machine can be ended after --cell-seconds; leave it out with --dask, or limit "
                 "the time per graph with --graph-seconds."
             )
+        use_certificates(options.dask, options.tls_ca, options.tls_cert, options.tls_key)
         return n_workers(options.dask, options.device)
+    if options.tls_ca or options.tls_cert or options.tls_key:
+        raise UsageError(
+            "--tls-ca, --tls-cert and --tls-key are for a cluster; name its scheduler with --dask tls://…."
+        )
     check_device(options.device)
     return options.jobs
 
