@@ -29,7 +29,7 @@ find_python() {
 wanted() {
     local line
     {
-        cat "$root/requirements.lock"
+        while IFS= read -r line; do [[ "$line" == "##"* ]] || printf '%s\n' "$line"; done <"$root/requirements.lock" # notes may change
         while IFS= read -r line && [[ "$line" != "[tool.ruff]" ]]; do printf '%s\n' "$line"; done <"$root/pyproject.toml"
     } | cksum
     printf '%s\n' "$root"

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -20,6 +21,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 from typer.exceptions import TyperException
 
+from benchmarks.registry import foreign_text
 from benchmarks.registry.names import imported
 from benchmarks.results.files import LOCAL, REFERENCE, ROOT, shown
 from benchmarks.running import options
@@ -311,7 +313,8 @@ def verify(
     from benchmarks.verify import verify as verify_stored
 
     folders = dict.fromkeys((out, REFERENCE))
-    findings = verify_stored(list(folders), derive=derive, sample=sample, seed=seed, data_dir=data_dir, say=print)
+    say = partial(print, flush=True)  # it takes minutes, and somebody may read along through a pipe
+    findings = verify_stored(list(folders), derive=derive, sample=sample, seed=seed, data_dir=data_dir, say=say)
     raise typer.Exit(1 if findings.wrong else 0)
 
 
@@ -349,13 +352,9 @@ def main(arguments: Sequence[str] | None = None, *, script: str = "") -> int:
     return 2
 
 
-LONGEST_SENTENCE = 2000  # characters; only what quotes endless input is longer
-
-
 def _complain(sentence: str) -> None:
     """Say on stderr what is wrong. What a file or an argument brings in must not steer the terminal or fill it."""
-    said = "".join(one if one.isprintable() else repr(one)[1:-1] for one in " ".join(sentence.split()))
-    print(said if len(said) <= LONGEST_SENTENCE else f"{said[:LONGEST_SENTENCE]} …", file=sys.stderr)
+    print(foreign_text.sentence(sentence), file=sys.stderr)
 
 
 def _silence_stdout() -> None:

@@ -33,6 +33,7 @@ from benchmarks.results import artefacts
 from benchmarks.results.cell import FOLDS, Cell
 from benchmarks.results.files import REFERENCE, shown
 from benchmarks.results.ledger import Store, Stored, fingerprint, with_node_edits
+from benchmarks.running.progress import in_words
 from benchmarks.running.replay import with_base_ledger
 from benchmarks.running.run_cell import loaded, run_cell
 from figures import figure
@@ -75,14 +76,19 @@ def verify(
     for folder in (*folders, *kept_apart):
         ledgers = Store(folder)
         whole = _check_cells(ledgers, findings)
-        _check_manifest(folder, findings)
         chosen = [whole[i] for i in numpy_rng("verify", seed, len(whole)).permutation(len(whole))]
+        again, unknown = _known(chosen, sample)
+        if chosen and sample:
+            findings.say(f"{shown(folder)}: {_announced(again, sample)}")
+        _check_manifest(folder, findings)
         if chosen and derive:
+            findings.say(f"{shown(folder)}: deriving the metrics of {len(chosen[:derive])} cells from their edits.")
             _check_metrics(chosen[:derive], shown(folder), data_dir, findings)
         if folder == REFERENCE:
+            findings.say(f"{shown(folder)}: making its tables again, which takes a minute or two.")
             _check_tables(ledgers, findings)
         if chosen and sample:
-            _compute_again(chosen, sample, folder, data_dir, findings)
+            _compute_again(again, unknown, folder, data_dir, findings)
     return findings
 
 
@@ -186,12 +192,23 @@ def cell_of(definition: dict[str, Any]) -> Cell:
     return cell
 
 
+def _announced(again: Sequence[tuple[Cell, Stored]], asked: int) -> str:
+    """How many cells will be computed again and how long that takes, by the CPU times that are stored with them."""
+    all_ = f", all that this version can compute ({asked} were asked for)," if len(again) < asked else ""
+    seconds = sum(stored.duration for _, stored in again)
+    many = "1 cell" if len(again) == 1 else f"{len(again)} cells"
+    return f"{many}{all_} will be computed again, in about {in_words(seconds)}; Ctrl-C ends it at any time."
+
+
 def _compute_again(
-    cells: Sequence[Stored], sample: int, folder: Path, data_dir: Path | None, findings: Findings
+    known: Sequence[tuple[Cell, Stored]],
+    unknown: Counter[str],
+    folder: Path,
+    data_dir: Path | None,
+    findings: Findings,
 ) -> None:
-    """Compute the first `sample` of these cells that this version knows again; why others are left out is said once."""
+    """Compute these cells again; why others were left out is said once."""
     name, store = shown(folder), Store(folder)
-    known, unknown = _known(cells, sample)
     for reason, n in unknown.items():
         many = f" ({n} cells)" if n > 1 else ""
         findings.say(f"{name}: not computed again: {reason.removesuffix('.')}{many}.")

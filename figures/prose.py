@@ -46,7 +46,7 @@ LEFT_OUT = frozenset(  # rows that a page has no room for, those "+ min" among t
 
 
 def _pipes(headings: list[str], rows: list[list[Cell]]) -> str:
-    return pipes(Sheet("", "", headings, [Group("", rows)]))
+    return pipes(Sheet("", "", headings, [Group("", rows)]), markup=True)
 
 
 def _main(variant: str) -> str:

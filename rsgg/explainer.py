@@ -479,9 +479,9 @@ class Explainer(ABC):
         self._require_relaxation(counted)
         self._require_same_features(batch)
         self._require_target(target)
+        again = partial(self.explain, oracle=counted, k=k, seed=seed, target=target, check=check)
         if isinstance(batch, SparseBatch) and not (large := batch.sizes > (self._lists_above() or 0)).all():
-            apart = partial(self.explain, oracle=counted, k=k, seed=seed, target=target, check=check)
-            return _small_ones_apart(batch, large, apart)
+            return _small_ones_apart(batch, large, again)
         counted.forget_owners(k)
         start = time.process_time()
         try:
@@ -493,8 +493,11 @@ class Explainer(ABC):
             unread = counted.unanswered(batch)
             if not unread or (len(unread) == len(batch) and not isinstance(error, OracleTimeout)):
                 raise
-            others = partial(self.explain, oracle=counted, k=k, seed=seed, target=target, check=check)
-            return _around_unread(batch, unread, k, others)
+            return _around_unread(batch, unread, k, again)
+        except GraphError:  # of a method that cannot read some of the graphs, such as those of other sizes
+            if len(batch) == 1:
+                raise
+            return _one_by_one(batch, k, again)
         seconds = (time.process_time() - start) / (len(batch) * k)
         if len(candidates) != len(batch) * k:
             raise RSGGError(
@@ -788,6 +791,26 @@ def _around_unread(
         for j in range(k):
             results[i, j] = Counterfactual(graphs[i], None, i, j, f"the oracle cannot read the input: {reason}", 0, 0.0)
     return [results[key] for key in sorted(results)]
+
+
+def _one_by_one(
+    graphs: GraphBatch, k: int, explain: Callable[[GraphBatch], list[Counterfactual]]
+) -> list[Counterfactual]:
+    """Results where the method refuses some inputs, each of which is a failure; raises where it refuses all of them."""
+    results: list[Counterfactual] = []
+    refused: dict[int, GraphError] = {}
+    for i in range(len(graphs)):
+        alone = graphs[i : i + 1]
+        if not isinstance(graphs, SparseBatch):
+            alone = alone.resized(int(graphs.sizes[i]))  # taken out of its padding
+        try:
+            results += [replace(one, instance=i) for one in explain(alone)]
+        except GraphError as error:
+            refused[i] = error
+            results += [Counterfactual(graphs[i], None, i, j, str(error).rstrip("."), 0, 0.0) for j in range(k)]
+    if len(refused) == len(graphs):
+        raise refused[0]
+    return results
 
 
 def _judged(result: Counterfactual, after: int, target: int | None, method: str) -> Counterfactual:

@@ -64,7 +64,7 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray
     if not source.exists() and Path(path).is_file():
         source = Path(path)  # renamed by its owner
     try:
-        data = source.read_bytes()
+        data = _read_if_complete(source)
     except FileNotFoundError as error:
         raise UsageError(f"There is no file {source}; give the path that save returned.") from error
     except OSError as error:
@@ -79,6 +79,18 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray
         return _parsed(data)
     except Exception as error:  # a valid checksum over something else: whatever NumPy or JSON makes of that
         raise DataError(f"{source} does not hold a saved explainer; give a file that save wrote.") from error
+
+
+def _read_if_complete(path: Path) -> bytes:
+    """All of a file that ends in a checksum, only the end of another: it may be of any size."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - CHECKSUM_LENGTH))
+        end = file.read(CHECKSUM_LENGTH)
+        if not end.startswith(CHECKSUM_PREFIX):
+            return end
+        file.seek(0)
+        return file.read()
 
 
 def _parsed(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -68,7 +68,7 @@ class Raises(Draws):
     """Fails in one fold of the run, as a bug would."""
 
     def _explain(self, graphs, classes, oracle, k, seed):
-        raise ZeroDivisionError("a bug\nin two lines")
+        raise ZeroDivisionError("a \x07bug\nin \u202etwo lines")  # what steers a terminal is not shown
 
 
 @dataclass(kw_only=True)

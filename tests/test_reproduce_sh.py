@@ -77,6 +77,13 @@ def test_other_versions_make_it_anew(copy: Copy, change: str) -> None:
     assert not copy.made_environment
 
 
+def test_another_note_in_the_lock_file_does_not(copy: Copy) -> None:
+    copy.run("setup")
+    path = copy.root / "requirements.lock"
+    path.write_text(f"{path.read_text()}## another note\n")
+    assert copy.run("setup").stderr == "" and not copy.made_environment
+
+
 def test_an_interrupted_set_up_is_noticed_and_redone(copy: Copy) -> None:
     failed = copy.run("setup", RSGG_TEST_PIP="1")
     assert failed.returncode == 2 and failed.stdout == ""
@@ -131,6 +138,7 @@ def test_the_lock_file_pins_everything_that_is_declared_and_nothing_out_of_range
 def test_the_lock_file_is_plain_pins() -> None:
     text = (ROOT / "requirements.lock").read_text()
     assert "://" not in text and "+" not in text and "--" not in text
+    assert "There are no hashes: torch is a build for CPUs" in text, "whoever looks for them is told why"
 
 
 def test_conda_and_pip_install_the_same_packages() -> None:

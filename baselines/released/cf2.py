@@ -79,7 +79,7 @@ class ReleasedCF2(Explainer):
 
     def masked(self, graphs: GraphBatch) -> Tensor:
         """A⊙S, the factual part, with its weights in [0, 1)."""
-        if graphs.n_nodes != len(self.logits_):
+        if (graphs.sizes != len(self.logits_)).any():
             raise GraphError(f"The mask was learnt for graphs of {len(self.logits_)} nodes; fit it anew for these.")
         soft = torch.sigmoid(self.logits_)
         return graphs.adjacency * (soft + soft.T) / 2

@@ -55,6 +55,7 @@ from rsgg.seeds import seed_for, streams, uniforms
 
 MOST_DENSE_WEIGHTS = 50_000_000
 RANK_OF_DENSE_LAYER = 64
+FEWEST_NODES = 5  # of smaller images nothing is left after two convolutions
 BLOCK_CELLS = 1 << 24  # adjacency cells in one block of questions or images: bounds the memory
 
 
@@ -85,6 +86,11 @@ class ReleasedGCounteRGAN(Explainer):
     def _fit(self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, seed: int) -> None:
         if not graphs.of_one_size:
             raise FitError("The released G-CounteRGAN sees graphs as images of one size; use GCounteRGAN.")
+        if graphs.n_nodes < FEWEST_NODES:
+            raise FitError(
+                f"The released G-CounteRGAN halves its images twice and needs {FEWEST_NODES} nodes or more, not "
+                f"{graphs.n_nodes}; use GCounteRGAN."
+            )
         self.n_nodes_, self.seed_ = graphs.n_nodes, seed
         self.generators_ = self._untrained(oracle.n_classes)
         asked = torch.arange(self.scheduled_calls(len(graphs), oracle.n_classes)) % len(graphs)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.registry import names as typed
 from benchmarks.registry import tasks as of_tasks
 from benchmarks.registry.ablations import TASK as ABLATION
+from benchmarks.registry.foreign_text import one_line
 from benchmarks.registry.rules import PROBABILITIES, WHITE_BOX
 from rsgg.errors import UsageError
 
@@ -492,6 +493,9 @@ def choose(asked: Sequence[str] | None = None) -> tuple[Method, ...]:
 
 def _named(asked: str) -> list[Row]:
     name, _, variant = asked.partition(":")
+    joined = [method.row for method in METHODS if method.variant == OWN and method.explainer == asked]
+    if joined:  # its module may be called as it is: dce:DCE
+        return joined
     variants = [method for method in METHODS if method.name == name]
     if not variants:
         is_row = variant in {method.variant for method in METHODS}  # cf3:released is a mistyped row, no module cf3
@@ -523,7 +527,7 @@ def _join(asked: str) -> Method | None:
     _check_explainer(found, reference)
     name = _kebab(found.__name__) if reference == asked else asked
     typed.check_new("method", name, [other.name for other in METHODS])
-    label = str(getattr(found, "label", "") or found.__name__)
+    label = one_line(str(getattr(found, "label", "") or found.__name__))
     marker = OWN_MARKERS[sum(entry.variant == OWN for entry in METHODS) % len(OWN_MARKERS)]
     revision, white_box = int(getattr(found, "revision", 1)), found.capabilities.needs_relaxation
     entry = Method(name, OWN, reference, label, RED, marker, white_box=white_box, revision=revision)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import reprlib
 import sys
 from collections.abc import Sequence
@@ -94,6 +95,11 @@ def reference(asked: str, group: str) -> str | None:
 
 
 def check_new(what: str, name: str, known: Sequence[str]) -> None:
-    """A name from outside the project must not be one that is known already."""
+    """A name from outside the project must not be one that is known already, and fit into a name of a file."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,99}", name):
+        raise UsageError(
+            f"A {what} cannot be called {reprlib.repr(name)}; give it a name of at most 100 letters, digits and any of "
+            "-_.+ that begins with a letter or a digit."
+        )
     if name in known:
         raise UsageError(f"There is a {what} called {name!r} already; give yours another name.")

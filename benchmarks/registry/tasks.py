@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.registry import ablations
 from benchmarks.registry import names as typed
+from benchmarks.registry.foreign_text import one_line
 from rsgg.errors import UsageError
 
 if TYPE_CHECKING:
@@ -401,8 +402,8 @@ def _join(asked: str) -> TaskEntry | None:
     typed.check_new("data set", found.name, list(tasks()))
     generated = is_dataclass(found.dataset) and any(part.name == "seed" for part in fields(found.dataset))
     entry = TaskEntry(
-        found.name, found.label or found.name, class_names=tuple(found.class_names), shared_nodes=found.shared_nodes,
-        generated=generated, task=reference, declared=found.parameters(),
+        found.name, one_line(found.label or found.name), class_names=tuple(map(one_line, found.class_names)),
+        shared_nodes=found.shared_nodes, generated=generated, task=reference, declared=found.parameters(),
     )  # fmt: skip
     TASKS.append(entry)
     return entry

@@ -114,7 +114,10 @@ def _has_its_parts(manifest: dict[str, Any]) -> bool:
 
 def sha256_of(path: Path) -> str:
     """Of a file's bytes; empty where there is none."""
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def check(folder: Path, *, complete: bool) -> tuple[int, list[str]]:

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import joblib
@@ -50,6 +52,30 @@ class ClusterError(RSGGError):
 # -- The main process ------------------------------------------------------------------------------------
 
 
+_certificates: dict[str, distributed.Security] = {}  # that are shown, by the address of the scheduler
+
+
+def use_certificates(address: str, ca: Path | None, cert: Path | None, key: Path | None) -> None:
+    """From now on, show these files to the scheduler at tls://…; without any, those that Dask's own settings name.
+
+    Both sides then know each other by certificates that `ca` has signed, and what they say is encrypted.
+    """
+    files = [path for path in (ca, cert, key) if path is not None]
+    if not address.startswith("tls://"):
+        if files:
+            raise UsageError(f"Certificates are for addresses that begin with tls://, and {address!r} does not.")
+        return
+    if len(files) < 3 and (files or not getattr(distributed.Security(), "tls_ca_file", None)):
+        raise UsageError(f"To reach {address!r}, give --tls-ca, --tls-cert and --tls-key, three files in PEM format.")
+    for path in files:
+        if not path.is_file() or not os.access(path, os.R_OK):
+            raise UsageError(f"{path} cannot be read; --tls-ca, --tls-cert and --tls-key name files in PEM format.")
+    if files:
+        _certificates[address] = distributed.Security(
+            tls_ca_file=str(ca), tls_client_cert=str(cert), tls_client_key=str(key), require_encryption=True
+        )
+
+
 def n_workers(address: str, device: str = "cpu") -> int:
     """How many cells the cluster computes at a time. Raises if it is not there or not fit for it."""
     with _quiet():
@@ -62,7 +88,7 @@ def computed_on(address: str, cells: Sequence[Cell], work: Work) -> Generator[Ou
     folder = None if work.data_dir is None else work.data_dir.absolute()  # workers have another working directory
     here = replace(work, data_dir=folder, idle=None)
     try:
-        with _quiet(), distributed.Client(address, timeout=TIMEOUT, set_as_default=False) as client:
+        with _quiet(), _client(address) as client:
             parallel = joblib.Parallel(
                 backend=_Backend(client=client),
                 return_as="generator_unordered",
@@ -79,9 +105,19 @@ def computed_on(address: str, cells: Sequence[Cell], work: Work) -> Generator[Ou
         raise ClusterError(f"The connection to the scheduler at {address} was lost; {AGAIN}") from error
 
 
+def _client(address: str, **options: Any) -> Any:
+    security = _certificates.get(address)
+    return distributed.Client(address, timeout=TIMEOUT, set_as_default=False, security=security, **options)
+
+
 async def _examined(address: str, device: str) -> int:
     """The number of workers, none of which may be unfit. Only asynchronous clients can be closed if they fail."""
-    client: Any = distributed.Client(address, timeout=TIMEOUT, set_as_default=False, asynchronous=True)
+    try:
+        client = _client(address, asynchronous=True)
+    except (OSError, ValueError, TypeError) as error:  # of OpenSSL, about files that are no certificates
+        raise ClusterError(
+            f"The certificates for {address!r} cannot be used ({error}); give files in PEM format."
+        ) from error
     try:
         try:
             async with asyncio.timeout(TIMEOUT):  # the client's own does not help against what is no scheduler

@@ -21,6 +21,7 @@ import pandas as pd
 import pyarrow as pa
 from rich.console import Console
 
+from benchmarks.registry.foreign_text import one_line, sentence
 from benchmarks.results.artefacts import Artefacts, read_manifest
 from benchmarks.results.cell import Cell, canonical
 from benchmarks.results.files import REFERENCE, shown, write_text
@@ -232,7 +233,7 @@ class Experiment(ABC):
         self._compute(self.plan(options), options, store, report, fresh=options.fresh)
 
     def _compute(self, cells: Sequence[Cell], options: Any, store: Store, report: Report, *, fresh: bool) -> None:
-        console = Console() if sys.stdout.isatty() else Console(stderr=True)
+        console = Console(stderr=not sys.stdout.isatty(), markup=False, emoji=False)
         live = self.live if console.is_terminal else None
         with Progress(cells, options.jobs, console, store, live) as progress:
             run_cells(
@@ -309,14 +310,19 @@ class Experiment(ABC):
 def workers_for(options: RunOptions) -> int:
     """How many cells are computed at a time, here or on a cluster, both of which have to be fit for it."""
     if options.dask:
-        from benchmarks.running.cluster import n_workers  # late: most runs need no cluster
+        from benchmarks.running.cluster import n_workers, use_certificates  # late: most runs need no cluster
 
         if options.cell_seconds is not None:
             raise UsageError(
                 "Only workers of this machine can be ended after --cell-seconds; leave it out with --dask, or limit "
                 "the time per graph with --graph-seconds."
             )
+        use_certificates(options.dask, options.tls_ca, options.tls_cert, options.tls_key)
         return n_workers(options.dask, options.device)
+    if options.tls_ca or options.tls_cert or options.tls_key:
+        raise UsageError(
+            "--tls-ca, --tls-cert and --tls-key are for a cluster; name its scheduler with --dask tls://…."
+        )
     check_device(options.device)
     return options.jobs
 
@@ -336,17 +342,19 @@ def _say_stopped(so_far: str, *, fresh: bool) -> None:
 def say_noticed(store: Store) -> None:
     """Damaged and stale files, once each."""
     for line in dict.fromkeys(store.noticed):
-        print(line, file=sys.stderr)
+        print(one_line(line), file=sys.stderr)
 
 
 def _say_failures(report: Report, store: Store) -> int:
     """One sentence for each thing that went wrong; the exit code that goes with them."""
     for reason, cells in report.reasons("no data").items():
-        print(f"{len(cells)} cells of {cells[0].task.label} were not computed: {reason}", file=sys.stderr)
+        said = f"{len(cells)} cells of {cells[0].task.label} were not computed: {reason}"
+        print(sentence(said), file=sys.stderr)
     for reason, cells in report.reasons("failed").items():
         others = f" and {len(cells) - 1} more cells" if len(cells) > 1 else ""
         where = shown(store.root / "errors")
-        print(f"{cells[0].title}{others} failed with {reason} (details in {where}).", file=sys.stderr)
+        said = sentence(f"{cells[0].title}{others} failed with {reason}")
+        print(f"{said} (details in {where}).", file=sys.stderr)
     return 2 if report.of("no data") else 1 if report.of("failed") else 0
 
 

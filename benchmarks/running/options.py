@@ -24,6 +24,7 @@ def available_cores() -> int:
 
 Names = list[str] | None
 DATASETS = ("--datasets", "--data")
+TLS = ("tls_ca", "tls_cert", "tls_key")  # files for a cluster that is reached through TLS
 METHOD_NAMES = ", ".join(dict.fromkeys(row.name for row in methods.METHODS if not row.base))
 TABLE1_TASKS = ", ".join(task.name for task in tasks.TASKS if task.in_table1)
 LEARNT_TASKS = ", ".join(task.name for task in tasks.LEARNT)
@@ -50,6 +51,9 @@ class RunOptions:
     seeds: Names = option(None, "Replicates, e.g. 0-4: each has generated data and folds of its own.")
     jobs: int = option(available_cores(), "Worker processes.", "--jobs", "-j", min=1)
     dask: str = option("", "Address of a Dask scheduler, e.g. tcp://host:8786: its workers compute, --jobs is unused.")
+    tls_ca: Path | None = option(None, "Certificate of who signed those of a scheduler at tls://host:8786 (PEM).")
+    tls_cert: Path | None = option(None, "Your certificate for it (PEM).")
+    tls_key: Path | None = option(None, "The key of your certificate (PEM).")
     smoke: bool = option(False, "The same path on little data, in under two minutes.", "--smoke")
     fresh: bool = option(False, "Compute again what is stored already.", "--fresh")
     dry_run: bool = option(False, "List the cells and the time they take; do nothing.", "--dry-run")
@@ -150,7 +154,7 @@ class NodeOptions(RunOptions):
 class RuntimeOptions(RunOptions):
     """What measuring runtimes understands besides. Points are measured one at a time on one thread of the CPU."""
 
-    unused = ("datasets", "folds", "seeds", "jobs", "dask", "device", "graph_seconds")
+    unused = ("datasets", "folds", "seeds", "jobs", "dask", *TLS, "device", "graph_seconds")
     jobs: int = 1
 
     methods: Names = option(None, "Methods; rsgg-ce and cf2, faithful and released, unless others are named.")

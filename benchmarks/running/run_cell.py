@@ -26,6 +26,7 @@ import pandas as pd
 import pyarrow as pa
 import torch
 
+from benchmarks.registry.foreign_text import sentence
 from benchmarks.registry.tasks import TaskEntry
 from benchmarks.results.cell import Cell, canonical
 from benchmarks.results.ledger import history_table, ledger_table
@@ -221,11 +222,11 @@ def run_cell(
         observer.explained(run)
         table, seen = _ledger(run, known), observer.table(run)
     except FitError as error:
-        return Outcome(cell, "skipped", duration=time.perf_counter() - start, reason=str(error))
+        return Outcome(cell, "skipped", duration=time.perf_counter() - start, reason=sentence(str(error)))
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a method that calls sys.exit loses its cell and no other
-        text = " ".join(str(error).split()) or "no message"
+        text = sentence(str(error)) or "no message"
         return Outcome(cell, "failed", reason=f"{type(error).__name__}: {text}", details=traceback.format_exc())
     return Outcome(cell, "computed", table, seen, time.perf_counter() - start)
 

@@ -55,16 +55,27 @@ def _read(path: Path) -> tuple[list[dict[str, Any]], str, int]:
     logs: list[dict[str, Any]] = []
     last, whole = "", 0
     content = path.read_bytes() if path.is_file() else b""
-    lines = content.split(b"\n")[:-1]  # what follows the last line break was cut short by a kill
+    *lines, rest = content.split(b"\n")  # what follows the last line break was cut short by a kill
+    damaged = False
     for line in lines:
-        checksum, _, text = line.decode(errors="replace").partition(" ")
-        if checksum != _checksum(last, text):
-            raise StoreError(
-                f"{shown(path)} is damaged in line {len(logs) + 1}; restore it, or begin a new study with --fresh."
-            )
+        checksum, text = _parts(line)
+        damaged = checksum != _checksum(last, text)
+        if damaged:
+            break
         logs.append(json.loads(text))
         last, whole = checksum, whole + len(line) + 1
+    checksum, text = _parts(rest[:-1])
+    if damaged or checksum == _checksum(last, text):  # a whole line with another byte in place of its line break
+        raise StoreError(
+            f"{shown(path)} is damaged in line {len(logs) + 1}; restore it, or begin a new study with --fresh."
+        )
     return logs, last, whole
+
+
+def _parts(line: bytes) -> tuple[str, str]:
+    """Checksum and text of a line."""
+    checksum, _, text = line.decode(errors="replace").partition(" ")
+    return checksum, text
 
 
 @contextmanager

@@ -3,7 +3,8 @@
     sheet = Sheet("sizes", "Sizes", ["Graph", "Nodes"], [Group("", [[Cell("a tree"), Cell("28")]])])
     print(markdown([sheet]))
 
-A page is a list of sheets. A sheet without headings is a section of text: its title, caption and notes alone.
+A page is a list of sheets. A sheet without headings is a section of text: its title, caption and notes alone. Whatever
+stands in a sheet, errors of methods included, is shown as text: each writer escapes what its format would act upon.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from benchmarks.registry.foreign_text import one_line
 from benchmarks.registry.rules import (
     AGREES,
     DIFFERS,
@@ -69,6 +71,10 @@ class Cell:
     title: str = ""
     interval: str = ""
 
+    def __post_init__(self) -> None:
+        for part in ("text", "title"):
+            object.__setattr__(self, part, one_line(getattr(self, part)))
+
     @property
     def tooltip(self) -> str:
         """What is seen when a cell is pointed at: its interval, then its verdict and why."""
@@ -86,6 +92,9 @@ class Group:
 
     heading: str
     rows: Sequence[Row]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "heading", one_line(self.heading))
 
 
 @dataclass(frozen=True)
@@ -113,6 +122,12 @@ class Sheet:
     names: int = 1
     listed: bool = False
     formats: Sequence[str] = FORMATS
+
+    def __post_init__(self) -> None:
+        for part in ("headings", "notes"):
+            object.__setattr__(self, part, [one_line(text) for text in getattr(self, part)])
+        for part in ("title", "caption"):
+            object.__setattr__(self, part, one_line(getattr(self, part)))
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -256,34 +271,52 @@ def markdown(sheets: Sequence[Sheet]) -> str:
     """A page: the first title is its heading."""
     parts = []
     for i, sheet in enumerate(sheets):
-        heading = f"{'##' if i else '#'} {sheet.title}" if sheet.title else ""
-        parts += [heading, sheet.caption, "" if i else _legend(sheets, SYMBOLS)]
+        heading = f"{'##' if i else '#'} {_inert(sheet.title)}" if sheet.title else ""
+        parts += [heading, _inert(sheet.caption), "" if i else _legend(sheets, SYMBOLS)]
         if sheet.listed:
             for names, said in sheet.paragraphs():
-                parts.append("\n".join([f"**{_escaped(names)}**\n", *(f"- *{what}:* {text}" for what, text in said)]))
+                parts.append(
+                    "\n".join([f"**{_escaped(names)}**\n", *(f"- *{what}:* {_inert(text)}" for what, text in said)])
+                )
         elif sheet.groups:
             parts.append(pipes(sheet))
-        parts.append("\n".join(f"- {note}" for note in sheet.notes))
+        parts.append("\n".join(f"- {_inert(note)}" for note in sheet.notes))
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def pipes(sheet: Sheet) -> str:
-    """A sheet's table alone; headings of groups are rows in bold."""
-    lines = [[_escaped(heading) for heading in sheet.headings]]
+def pipes(sheet: Sheet, *, markup: bool = False) -> str:
+    """A sheet's table alone; headings of groups are rows in bold. With `markup` its text is Markdown already."""
+    escaped = _in_table if markup else _escaped
+    lines = [[escaped(heading) for heading in sheet.headings]]
     lines.append([":--" if words else "--:" for words in sheet.words])
     for group in sheet.groups:
         if group.heading:
-            lines.append([f"**{_escaped(group.heading)}**", *[""] * (len(sheet.headings) - 1)])
-        lines += [[_markdown_cell(cell) for cell in row] for row in group.rows]
+            lines.append([f"**{escaped(group.heading)}**", *[""] * (len(sheet.headings) - 1)])
+        lines += [[_markdown_cell(cell, escaped) for cell in row] for row in group.rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _markdown_cell(cell: Cell) -> str:
-    shown = MARKED.get(cell.mark, "{}").format(_escaped(cell.text)) if cell.text else ""
+def _markdown_cell(cell: Cell, escaped: Callable[[str], str]) -> str:
+    shown = MARKED.get(cell.mark, "{}").format(escaped(cell.text)) if cell.text else ""
     return " ".join(filter(None, (shown, cell.interval, SYMBOLS.get(cell.verdict))))
 
 
+# Code, formulas, tags, links, struck text and emphasis; an underscore inside a word is none, as in a name of a file.
+ACTIVE = re.compile(r"[\\`$]|(?<=\])\(|~(?=~)|(?<!\w)_|_(?!\w)")
+TAG = re.compile(r"<(?=[A-Za-z/!?])")
+
+
+def _inert(words: str) -> str:
+    """Text with everything escaped that Markdown would act upon."""
+    return TAG.sub("&lt;", ACTIVE.sub(r"\\\g<0>", words))
+
+
 def _escaped(words: str) -> str:
+    """The same inside a table, or where asterisks stand around it."""
+    return _in_table(_inert(words))
+
+
+def _in_table(words: str) -> str:
     return words.replace("|", r"\|").replace("*", r"\*")
 
 

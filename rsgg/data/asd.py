@@ -21,6 +21,7 @@ from rsgg.errors import GraphError
 from rsgg.graph import Graph, GraphBatch
 
 N_REGIONS = 116
+LARGEST_FILE = 1 << 20  # bytes; a file has 27 thousand
 CLASSES = ("td", "asd")  # folder names; their positions are the labels
 
 SOURCES = (
@@ -52,13 +53,13 @@ class ASD:
 
 def _read(folder: Path, file: str) -> Graph:
     """One graph from its file, or a sentence that says what is wrong with the file."""
-    content = FILES.read(folder, file)
+    content = FILES.read(folder, file, LARGEST_FILE)
     rows = [line.split() for line in content.splitlines()]
     if len(rows) != N_REGIONS or any(len(row) != N_REGIONS for row in rows):
         raise FILES.damaged(folder, file, f"is not a {N_REGIONS} x {N_REGIONS} matrix, it may be cut short")
     try:
         graph = Graph(np.array(rows, dtype=np.int64), name=f"asd/{Path(file).stem}")
-    except (GraphError, ValueError) as error:
+    except (GraphError, ValueError, OverflowError) as error:
         raise FILES.damaged(folder, file, f"is not the matrix of an undirected graph ({error})") from error
     FILES.check(folder, file, content)
     return graph

@@ -19,6 +19,7 @@ from rsgg.errors import DataError
 from rsgg.saving import write_atomically
 
 SECONDS_TO_CONNECT = 20
+LARGEST_FILE = 1 << 28  # bytes; the largest published file has a few million
 
 
 def cache_dir() -> Path:
@@ -32,6 +33,16 @@ def named_dir(data_dir: Path | None) -> Path | None:
     """The folder that holds the data, if the user names one: `data_dir`, else `RSGG_DATA_DIR`."""
     given = data_dir or os.environ.get("RSGG_DATA_DIR")
     return Path(given).expanduser() if given else None
+
+
+def content_of(path: Path, largest: int = LARGEST_FILE) -> bytes:
+    """The content of a file of at most so many bytes; `DataError` for a larger one, of which nothing is read."""
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        content = b"" if size > largest else file.read(largest + 1)  # what is no plain file has no size beforehand
+    if max(size, len(content)) > largest:
+        raise DataError(f"{path} is larger than {largest / 1e6:,.0f} MB, which no such file is; give the right one.")
+    return content
 
 
 def checksums(name: str) -> dict[str, str]:
@@ -84,10 +95,10 @@ class Published:
             )
         return folder
 
-    def read(self, folder: Path, file: str) -> bytes:
-        """The content of a file, whatever is in it."""
+    def read(self, folder: Path, file: str, largest: int = LARGEST_FILE) -> bytes:
+        """The content of a file of at most so many bytes, whatever is in it."""
         try:
-            return (folder / file).read_bytes()
+            return content_of(folder / file, largest)
         except OSError as error:
             raise DataError(f"{folder / file} cannot be read ({error.strerror}); {self._again}.") from error
 
@@ -131,8 +142,8 @@ class Published:
 
     def _is_sound(self, path: Path, file: str) -> bool:
         try:
-            return self._matches(file, path.read_bytes())
-        except OSError:
+            return self._matches(file, content_of(path))
+        except (OSError, DataError):
             return False
 
     def _matches(self, file: str, content: bytes) -> bool:

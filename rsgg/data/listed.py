@@ -11,8 +11,10 @@ import torch
 from torch import Tensor
 
 from rsgg.data.dataset import Dataset
+from rsgg.errors import DataError
 from rsgg.graph import GraphBatch
 
+MOST_BYTES = 1 << 34  # of the adjacency matrices of all graphs of a data set
 LARGEST_BYTE = 255  # edge labels up to this number take one byte per pair of nodes in a batch
 
 
@@ -70,6 +72,11 @@ class ListedGraphs:
     def batch(self, added_edge: int = 0) -> GraphBatch:
         """Padded matrices; an edge that is added to a graph has the label `added_edge`."""
         count, n = len(self), int(self.sizes.max())
+        if (needed := count * n * n) > MOST_BYTES:
+            raise DataError(
+                f"{count} graphs of up to {n} nodes take {needed / 1e9:,.0f} GB as matrices; leave out the large ones, "
+                "in the TU format with max_nodes."
+            )
         graph, u, v = self._pairs
         adjacency = torch.zeros(count, n, n, dtype=torch.uint8)
         adjacency[graph, u, v] = adjacency[graph, v, u] = 1

@@ -97,7 +97,7 @@ class Molecules:
             table = pd.read_csv(BytesIO(files.read(folder, known.file)))
             column = next(name for name in known.columns if name in table)
             smiles, labels = [str(text) for text in table["smiles"]], table[column].to_numpy(dtype=np.int64)
-        except (ValueError, KeyError, StopIteration) as error:
+        except (ValueError, KeyError, TypeError, OverflowError, StopIteration) as error:
             raise files.damaged(folder, known.file, f"is no table of smiles and {known.columns[0]}") from error
         lines = "".join(f"{text} {label}\n" for text, label in zip(smiles, labels, strict=True))
         if hashlib.sha256(lines.encode()).hexdigest() != known.sha256:

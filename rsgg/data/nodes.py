@@ -31,6 +31,7 @@ import torch
 from torch import Tensor
 
 from rsgg.data.dataset import Dataset
+from rsgg.data.files import content_of
 from rsgg.errors import DataError
 from rsgg.graph import Graph, GraphBatch
 from rsgg.seeds import numpy_rng
@@ -228,7 +229,7 @@ class NodesFromFiles(_EgoNetworks):
         if sha256 is None:
             return None
         try:
-            content = (folder / name).read_bytes().replace(b"\r\n", b"\n")
+            content = content_of(folder / name).replace(b"\r\n", b"\n")
         except OSError as error:
             raise DataError(f"{folder / name} cannot be read ({error.strerror}); {self._instead()}.") from error
         if hashlib.sha256(content).hexdigest() != sha256:

@@ -23,13 +23,16 @@ import numpy as np
 import pandas as pd
 
 from rsgg.data.dataset import Dataset
-from rsgg.data.files import Published, checksums, named_dir
+from rsgg.data.files import Published, checksums, content_of, named_dir
 from rsgg.data.listed import ListedGraphs, one_hot
 from rsgg.errors import DataError
+from rsgg.graph import LARGEST_FEATURE
 
 SOURCE = "https://www.chrsmrrs.com/graphkerneldatasets/{}.zip"
 REQUIRED = ("A", "graph_indicator", "graph_labels")
 OPTIONAL = ("node_labels", "edge_labels", "node_attributes", "edge_gt")
+LARGEST_FILE = 1 << 30  # bytes of a file of one's own
+MOST_LABELS = 10_000  # of nodes: each becomes a column
 TRUTH = "edge_gt"  # not in the official archive; made for PGExplainer (Luo et al. 2020)
 
 ATOMS = {
@@ -92,13 +95,15 @@ class TU:
         content = self._contents(data_dir)
         tables = {part: self._table(part, text) for part, text in content.items()}
         graph_of, labels = tables["graph_indicator"][:, 0] - 1, tables["graph_labels"][:, 0]
-        sizes = np.bincount(graph_of.clip(0), minlength=len(labels))
-        self._require(
-            len(sizes) == len(labels) and graph_of.min() >= 0, "graph_indicator", "names graphs without label"
-        )
+        named = graph_of.min() >= 0 and graph_of.max() < len(labels)
+        self._require(bool(named), "graph_indicator", "names graphs without label")
+        sizes = np.bincount(graph_of, minlength=len(labels))
         self._require(bool((np.diff(graph_of) >= 0).all()), "graph_indicator", "is not sorted by graph")
         self._require(bool((sizes > 0).all()), "graph_indicator", "has no nodes of some graph")
         edges, listed = self._edges(tables["A"] - 1, graph_of)
+        for part in ("edge_labels", TRUTH):
+            fits = part not in tables or len(tables[part]) == len(tables["A"])
+            self._require(fits, part, f"has not one line for each of the {len(tables['A'])} lines of A")
         of_edges = {part: tables[part][listed, 0] for part in ("edge_labels", TRUTH) if part in tables}
         features, feature_names = self._features(tables, len(graph_of))
         truth = of_edges.get(TRUTH)
@@ -150,15 +155,19 @@ class TU:
         if missing:
             raise DataError(f"The data set {self.name!r} in {place} has no file {missing[0]}; add it.")
         parts = [part for part in (*REQUIRED, *OPTIONAL) if (place / self._file(part)).is_file()]
-        return {part: (place / self._file(part)).read_bytes() for part in parts}
+        try:
+            return {part: content_of(place / self._file(part), LARGEST_FILE) for part in parts}
+        except OSError as error:
+            raise DataError(f"{error.filename} cannot be read ({error.strerror}); look at its permissions.") from error
 
     def _table(self, part: str, content: bytes) -> np.ndarray:
         """The numbers of a file, int64 or float64 [lines, columns]."""
         dtype: Any = np.float64 if part == "node_attributes" else np.int64
         try:
-            table = pd.read_csv(BytesIO(content), header=None, dtype=dtype, skipinitialspace=True)
+            with np.errstate(invalid="ignore"):  # of numbers that are then refused
+                table = pd.read_csv(BytesIO(content), header=None, dtype=dtype, skipinitialspace=True)
         except (ValueError, OverflowError) as error:
-            raise self._wrong(part, f"is not a table of numbers ({error})") from error
+            raise self._wrong(part, f"is not a table of numbers ({str(error)[:200]!r})") from error
         values: np.ndarray = table.to_numpy()
         return values
 
@@ -188,12 +197,16 @@ class TU:
         if "node_labels" in tables:
             for labels in tables["node_labels"].T:
                 values = np.unique(labels)
+                self._require(len(values) <= MOST_LABELS, "node_labels", f"has more than {MOST_LABELS} labels")
                 atoms = ATOMS.get(self.name, "").split()
                 names += [atoms[value] if 0 <= value < len(atoms) else str(value) for value in values]
                 columns.append(one_hot(labels, values))
         if self.attributes:
             self._require("node_attributes" in tables, "node_attributes", "is not there")
-            columns.append(tables["node_attributes"].astype(np.float32))
+            values = tables["node_attributes"]
+            sound = bool((np.abs(values) <= LARGEST_FEATURE).all())  # false for NaN
+            self._require(sound, "node_attributes", f"has NaN or numbers beyond {LARGEST_FEATURE:g}")
+            columns.append(values.astype(np.float32))
             names += [f"attribute {i}" for i in range(columns[-1].shape[1])]
         if any(len(part) != n for part in columns):
             raise DataError(

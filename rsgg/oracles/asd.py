@@ -26,6 +26,7 @@ class ASDOracle(Oracle):
     """
 
     name = "asd"
+    reads_only = True
     intercept = INTERCEPT
 
     def __init__(self) -> None:

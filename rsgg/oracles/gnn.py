@@ -21,6 +21,7 @@ from rsgg.errors import OracleError
 from rsgg.graph import GraphBatch
 from rsgg.oracles.networks import LAYERS, GraphClassifier, ListedNeighbours, SoftMatrices
 from rsgg.oracles.oracle import Oracle
+from rsgg.oracles.scores import most_likely
 from rsgg.oracles.weights import Weights, address, trained_once
 from rsgg.seeds import numpy_rng, seed_for
 
@@ -31,6 +32,7 @@ class GNNOracle(Oracle):
     """A graph classifier whose weights are there, or will be: `network` is None until they are."""
 
     name = "gnn"
+    reads_only = True
     network: GraphClassifier | None = None
 
     def why_not_ready(self) -> str:
@@ -45,7 +47,7 @@ class GNNOracle(Oracle):
 
     @torch.no_grad()
     def _classes(self, x: Tensor, a: ListedNeighbours) -> Tensor:
-        return self._ready(x)(x, a).argmax(1)
+        return most_likely(self._ready(x)(x, a), self.name)
 
     def why_not_differentiable(self) -> str:
         return ""

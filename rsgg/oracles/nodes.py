@@ -24,6 +24,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from rsgg.data.dataset import Dataset
+from rsgg.data.files import content_of
 from rsgg.data.nodes import (
     NUMBER,
     TARGET,
@@ -38,6 +39,7 @@ from rsgg.data.nodes import (
 from rsgg.errors import DataError, OracleError
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import Oracle
+from rsgg.oracles.scores import most_likely
 from rsgg.oracles.weights import Weights, address, trained_once
 from rsgg.seeds import torch_rng
 
@@ -85,6 +87,7 @@ class NodeGCN(Oracle):
     """
 
     name: ClassVar[str] = "node-gcn"
+    reads_only = True
 
     def __init__(
         self, n_classes: int = 2, hidden: int = 20, epochs: int = 1000, starts: int = 3, seed: int = 0
@@ -118,7 +121,7 @@ class NodeGCN(Oracle):
                 own = graphs.adjacency[part] > 0
                 pairs = own.nonzero(as_tuple=True)
                 weight = torch.ones(len(pairs[0]), dtype=torch.float64)
-                answers.append(self._logits(features[part], pairs, weight).argmax(1))
+                answers.append(most_likely(self._logits(features[part], pairs, weight), self.name))
         return torch.cat(answers)
 
     def relaxed(self, adjacency: Tensor, features: Tensor | None = None) -> Tensor:
@@ -257,7 +260,7 @@ class FrozenNodeGCN(NodeGCN):
             )
         path = dataset.folder / "oracles" / name
         try:
-            content = path.read_bytes()
+            content = content_of(path)
         except OSError as error:
             raise DataError(f"{path} cannot be read ({error.strerror}); put the published weights there.") from error
         if hashlib.sha256(content).hexdigest() != checksums()[name]:

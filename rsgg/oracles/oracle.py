@@ -14,9 +14,9 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -45,6 +45,9 @@ class Oracle(ABC):
     name: ClassVar[str] = "oracle"
     n_classes: int = 2
     fits: ClassVar[bool] = False  # is it trained in each fold (`fitted`), and cannot answer before?
+    # Do its questions never write into the graphs that they are shown? Others are shown copies, which takes longer. It
+    # holds for the questions that a class defines itself: a subclass with questions of its own has to say it again.
+    reads_only: ClassVar[bool] = False
 
     @abstractmethod
     def predict(self, graphs: GraphBatch) -> Tensor:
@@ -260,6 +263,9 @@ class CountingOracle(WrappedOracle):
     not allow it does not ask, and answers that the class is unchanged; so it does about a graph on which the oracle
     fails. `constraints` are for methods that would rather not try such graphs at all.
 
+    An oracle is shown copies of the graphs unless it is known to leave them alone (`Oracle.reads_only`): what one
+    writes into them reaches neither the data set nor a result.
+
     `evaluated` counts the graphs that were really computed. It can exceed `calls`: methods that stop at the first flip
     are evaluated in blocks, but charged only for what a run one by one would have asked (`first_flip`).
     """
@@ -285,6 +291,7 @@ class CountingOracle(WrappedOracle):
         self.calls = 0
         self.evaluated = 0
         self.constraints: tuple[Constraint, ...] = ()
+        self._copies = not _reads_only(oracle)
         self._request: Request | None = None
         self._accounts = Accounts()
         self._failures: dict[int, str] = {}
@@ -470,15 +477,18 @@ class CountingOracle(WrappedOracle):
 
     def relaxed(self, adjacency: Tensor, features: Tensor | None = None, owner: Tensor | None = None) -> Tensor:
         """The oracle's relaxation; each soft graph scored is a call too, charged as in `predict`."""
-        return self._relaxed(len(adjacency), owner, lambda: self.oracle.relaxed(adjacency, features))
+        shown = (adjacency, features) if not self._copies else (_copy(adjacency), _copy(features))
+        return self._relaxed(len(adjacency), owner, lambda: self.oracle.relaxed(*shown))
 
     def relaxed_graphs(self, graphs: GraphBatch, soft: Tensor, owner: Tensor | None = None) -> Tensor:
         """As `relaxed`, for soft versions of these graphs."""
-        return self._relaxed(len(graphs), owner, lambda: self.oracle.relaxed_graphs(graphs, soft))
+        shown = (graphs, soft) if not self._copies else (_copy(graphs), _copy(soft))
+        return self._relaxed(len(graphs), owner, lambda: self.oracle.relaxed_graphs(*shown))
 
     def relaxed_edges(self, graphs: EdgeBatch, weight: Tensor, owner: Tensor | None = None) -> Tensor:
         """As `relaxed`, for lists of edges."""
-        return self._relaxed(len(graphs), owner, lambda: self.oracle.relaxed_edges(graphs, weight))
+        shown = (graphs, weight) if not self._copies else (_copy(graphs), _copy(weight))
+        return self._relaxed(len(graphs), owner, lambda: self.oracle.relaxed_edges(*shown))
 
     def first_flip(self, graphs: GraphBatch, owner: Tensor, classes: Tensor) -> Tensor:
         """For candidates in the order in which each owner would ask: which one is the owner's first flip?
@@ -550,33 +560,35 @@ class CountingOracle(WrappedOracle):
         self._charge_all(count, owner)
         self.evaluated += count
         try:
-            return self._waited_for(ask)
+            p = self._waited_for(ask)
         except OracleError:
             raise
         except Exception as error:
             raise OracleError(f"The relaxation of the oracle {self.name!r} failed: {error}") from error
         finally:
             self._read_clock(None if owner is None else self._payers(owner))
+        if got := wrong_probabilities(p, (count, self.n_classes)):
+            raise OracleError(
+                f"The relaxation of the oracle {self.name!r} must return the probability of each class, a row of "
+                f"{self.n_classes} for each of {count} graphs; it returned {got}."
+            )
+        return p
 
     def _answers(self, graphs: GraphBatch | EdgeBatch, payer: Tensor | None = None) -> Tensor:
         self.evaluated += len(graphs)
         listed = EdgeBatch.of(graphs) if isinstance(graphs, SparseBatch) else graphs
-        versions = _versions(graphs)
+        shown = _copy(listed) if self._copies else listed
         try:
-            if isinstance(listed, EdgeBatch):
-                answers = self._waited_for(lambda: self.oracle.predict_edges(listed))
+            if isinstance(shown, EdgeBatch):
+                answers = self._waited_for(lambda: self.oracle.predict_edges(shown))
             else:
-                answers = self._waited_for(lambda: self.oracle.predict(listed))
+                answers = self._waited_for(lambda: self.oracle.predict(shown))
         except OracleError:
             raise
         except Exception as error:
             raise OracleError(f"The oracle {self.name!r} failed on a batch of {len(graphs)} graphs: {error}") from error
         finally:
             self._read_clock(payer)
-        if _versions(graphs) != versions:
-            raise OracleError(
-                f"The oracle {self.name!r} writes into the graphs that it is asked about; let it work on a copy."
-            )
         if got := wrong_answers(answers, len(graphs)):
             raise OracleError(
                 f"The oracle {self.name!r} must return one integer class per graph ({len(graphs)}); it returned {got}."
@@ -654,12 +666,36 @@ class CountingOracle(WrappedOracle):
         return time.monotonic()
 
 
-def _versions(graphs: GraphBatch | EdgeBatch) -> list[int]:
-    """How often torch has written into the tensors of a batch."""
-    if not isinstance(graphs, GraphBatch) or isinstance(graphs, SparseBatch):
-        return []
-    tensors = (graphs.adjacency, graphs.sizes, graphs.features, graphs.edge_features)
-    return [tensor._version for tensor in tensors if isinstance(tensor, Tensor) and not tensor.is_inference()]
+def wrong_probabilities(p: object, shape: tuple[int, int]) -> str:
+    """What a relaxation returned instead of finite numbers of this shape; empty if it did return them."""
+    if not isinstance(p, Tensor):
+        return f"a {type(p).__name__}"
+    if tuple(p.shape) != shape:
+        return f"shape {tuple(p.shape)}"
+    return "" if p.detach().isfinite().all() else "NaN or infinity"
+
+
+QUESTIONS = ("predict", "predict_edges", "relaxed", "relaxed_graphs", "relaxed_edges")
+
+
+def _reads_only(oracle: Oracle) -> bool:
+    """Have all classes that define a question of this oracle, or of the one that it wraps, said that they only read?"""
+    for question in QUESTIONS:
+        defined_in = next(cls for cls in type(oracle).__mro__ if question in vars(cls))
+        if defined_in not in (Oracle, WrappedOracle) and not vars(defined_in).get("reads_only", False):
+            return False
+    return not isinstance(oracle, WrappedOracle) or _reads_only(oracle.oracle)
+
+
+def _copy(shown: Any) -> Any:
+    """A copy of a tensor, or of all tensors of a batch; anything else as it is."""
+    if isinstance(shown, Tensor):
+        return shown.clone()
+    if not isinstance(shown, GraphBatch | EdgeBatch):
+        return shown
+    parts = {part.name: getattr(shown, part.name) for part in fields(shown)}
+    copies: dict[str, Any] = {name: value.clone() for name, value in parts.items() if isinstance(value, Tensor)}
+    return replace(shown, **copies)
 
 
 def _is_positive(number: object) -> bool:

@@ -248,6 +248,7 @@ class PyGOracle(Oracle):
     """
 
     name = "pyg"
+    reads_only = True  # a model is shown tensors that are made for it
 
     def __init__(
         self, model: Module, n_classes: int | None = None, *, edge_weights: bool = False, output: str = "auto"
@@ -445,6 +446,7 @@ class CallableOracle(Oracle):
     """
 
     name = "function"
+    reads_only = True  # a function is shown graphs that are made for it
 
     def __init__(
         self,

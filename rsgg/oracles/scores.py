@@ -21,6 +21,14 @@ TOLERANCE = 1e-3  # by which probabilities may miss their sum
 _RESHAPING = ("View", "Squeeze", "Unsqueeze", "Reshape", "UnsafeView", "Select", "Slice", "Alias", "T", "Clone", "Cat")
 
 
+def most_likely(logits: Tensor, who: str) -> Tensor:
+    """The class of the largest logit in each row, int64 [B]; an `OracleError` where a row has NaN or infinity."""
+    if not logits.isfinite().all():
+        bad = int((~logits.isfinite()).any(1).nonzero()[0])
+        raise OracleError(f"The oracle {who!r} computed NaN or infinity for graph {bad}; look at its features.")
+    return logits.argmax(1)
+
+
 class Scores:
     """Reads the output of the classifier called `who` as classes or as class probabilities.
 

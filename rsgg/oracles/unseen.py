@@ -112,6 +112,7 @@ class TriangleAtGivenSize(Oracle):
     """
 
     name = "triangle-at-given-size"
+    reads_only = True
 
     def __init__(self, n_edges: int = 24) -> None:
         self.n_edges = n_edges

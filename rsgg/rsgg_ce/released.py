@@ -120,11 +120,13 @@ class ReleasedRSGGCE(Explainer):
         """A_g = sigmoid(A + ZZᵀ), [B, N, N], from the generator of class 0, whatever the classes of the graphs."""
         if self.generator == "uniform":
             return torch.ones_like(graphs.adjacency, dtype=torch.float64)
-        propagation, features, order = _inputs(graphs)
-        if propagation.shape[1] * DISCRIMINATOR_WIDTH != self.weights_["linear"].shape[1]:
+        fitted_on = self.weights_["linear"].shape[1] // DISCRIMINATOR_WIDTH
+        if (other := graphs.sizes[graphs.sizes != fitted_on]).numel():
             raise GraphError(
-                f"The explainer was fitted on graphs of another size than {graphs.n_nodes} nodes; fit it anew."
+                f"ReleasedRSGGCE was fitted on graphs of {fitted_on} nodes and cannot read one of {int(other[0])}; fit "
+                "it anew for these."
             )
+        propagation, features, order = _inputs(graphs)
         latent = encode({name: weight[0] for name, weight in self.weights_.items()}, propagation, features)
         inverse = order.argsort(1)
         latent = latent.gather(1, inverse[..., None].expand_as(latent))

@@ -63,6 +63,24 @@ def test_good_results_pass(results: Path) -> None:
     assert f"{results / 'empty'} holds no cells." in text
 
 
+def test_how_many_cells_are_computed_again_is_said_first(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More cannot be computed than are stored, and a run that is interrupted ends."""
+    heard: list[str] = []
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(verify, "run_cell", interrupted)
+    monkeypatch.setattr(verify.Stored, "duration", property(lambda _: 600.0))
+    with pytest.raises(KeyboardInterrupt):
+        verify.verify([results], derive=10**9, sample=10**9, say=heard.append)
+    assert heard[1] == (
+        f"{results}: 6 cells, all that this version can compute (1000000000 were asked for), will be computed again, "
+        "in about 1 h 0 min; Ctrl-C ends it at any time."
+    )
+    assert f"{results}: deriving the metrics of 6 cells from their edits." in heard
+
+
 def test_a_good_reference_passes(reference: Path, capsys: pytest.CaptureFixture[str]) -> None:
     nowhere = str(reference / "none")
     assert cli.main(["verify", "--out", nowhere, "--derive", "3", "--sample", "1"]) == 0

@@ -1,7 +1,7 @@
 """Command lines that nobody should type, made from a seed: wrong values, wrong files, wrong folders, in every mixture.
 
 `world` fills a folder with things that are not what a command expects; `lines` puts commands, options and values
-together. None of these lines computes a cell: experiments are only planned (`--dry-run`).
+together. None of these lines computes a cell (experiments are only planned, `--dry-run`) or writes outside that folder.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def lines(seed: int, count: int, places: list[Path]) -> Iterator[list[str]]:
             name, required, optional = draw.choice(OTHERS)
             yield [name, *_filled(draw, required, places), *_some(draw, optional, places)]
         else:
-            yield [_word(draw) for _ in range(draw.randrange(4))]
+            yield [*(_word(draw) for _ in range(draw.randrange(4))), "--dry-run"]  # a word may be an experiment
 
 
 def _options(draw: random.Random, places: list[Path]) -> list[str]:
@@ -90,10 +90,10 @@ SEARCH = {"--storage": "storage", "--trials": "number", "--inner": "number", "--
 OTHERS: tuple[tuple[str, tuple[str, ...], dict[str, str]], ...] = (
     ("show", ("table",), {"--out": "place"}),
     ("show", ("table",), {"--out": "place", "--all": ""}),
-    ("claims", ("--from", "place"), {"--out": "place"}),
-    ("report", ("--results", "place"), {"--out": "place"}),
+    ("claims", ("--from", "place", "--out", "place"), {}),
+    ("report", ("--results", "place", "--out", "place"), {}),
     ("publish", ("--from", "place", "--out", "place"), {}),
-    ("submit", ("place",), {"--name": "word", "--data-dir": "place"}),
+    ("submit", ("place", "--out", "place"), {"--name": "word", "--data-dir": "place"}),
     ("verify", (), {"--sample": "number", "--derive": "number", "--seed": "number", "--out": "place"}),
     ("check", ("word",), {"--oracle": "word", "--data-dir": "place"}),
 )

@@ -7,9 +7,7 @@ import os
 import signal
 from pathlib import Path
 
-import numpy as np
 import pytest
-import torch
 
 from benchmarks.registry.names import numbers
 from benchmarks.results.artefacts import read_manifest
@@ -19,10 +17,8 @@ from benchmarks.running.signals import terminate_like_interrupt
 from benchmarks.searching.study import _unusable
 from figures.figure import read_entries
 from figures.report.page import _embedded
-from rsgg import CountingOracle, Graph, Oracle
 from rsgg.compose import Minimised
-from rsgg.errors import DataError, OracleError, UsageError
-from rsgg.graph import GraphBatch
+from rsgg.errors import DataError, UsageError
 from rsgg.saving import write_archive
 from tests.fuzz.command_lines import DIGITS, SECRET, STORAGES
 
@@ -78,13 +74,3 @@ def test_a_saved_composition_without_its_parts_ends(tmp_path: Path):
     path = write_archive(tmp_path / "x", {"explainer": "Minimised", "hyperparameters": {}}, {})
     with pytest.raises(DataError, match="without its parts"):
         Minimised.load(path)
-
-
-def test_an_oracle_that_writes_into_its_batch_is_told():
-    class Writes(Oracle):
-        def predict(self, graphs: GraphBatch) -> torch.Tensor:
-            graphs.adjacency.zero_()
-            return torch.zeros(len(graphs), dtype=torch.long)
-
-    with pytest.raises(OracleError, match="writes into the graphs"):
-        CountingOracle(Writes()).predict(GraphBatch.of([Graph(np.array([[0, 1], [1, 0]]))]))

@@ -33,7 +33,11 @@ class Optimum(MyExplainer):
 def made():
     return replace(MY_TASK, name="made", label="Made")
 
+class UsersOwn(MyExplainer):
+    label = "My\\n\\x1b[2Jown"
+
 taken = replace(MY_TASK, name="asd")
+outside = replace(MY_TASK, name="../outside")
 """
 
 
@@ -69,6 +73,22 @@ def test_naming_one_twice_enters_it_once() -> None:
         assert len(methods.choose([EXPLAINER, "my-explainer", "my-explainer:own"])) == 1
         assert len(tasks.choose([TASK, "my-task"])) == 1
     assert (len(methods.METHODS), len(tasks.TASKS)) == (before[0] + 1, before[1] + 1)
+
+
+def test_a_module_may_be_called_like_its_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = "from rsgg.templates.explainer import MyExplainer\nclass Mine(MyExplainer): ...\n"
+    (tmp_path / "mine.py").write_text(own)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
+    for _ in range(2):  # an experiment asks more than once
+        assert [row.row for row in methods.choose(["mine:Mine"])] == [("mine", "own")]
+
+
+def test_labels_are_one_line_and_names_fit_into_names_of_files(others: str) -> None:
+    (row,) = methods.choose([f"{others}:UsersOwn"])
+    assert row.label == "My [2Jown"
+    with pytest.raises(UsageError, match=r"A data set cannot be called '\.\./outside'; give it a name of at most 100"):
+        tasks.choose([f"{others}:outside"])
 
 
 def test_what_a_class_says_of_itself_is_used(others: str) -> None:

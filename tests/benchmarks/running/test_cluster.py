@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -82,11 +83,11 @@ def dask(folder: Path, *arguments: str, **variables: str) -> Dask:
         return subprocess.Popen([sys.executable, "-m", name, *options], env=environment, stdout=log, stderr=log)
 
 
-def scheduler(folder: Path, **variables: str) -> tuple[Dask, str]:
+def scheduler(folder: Path, *options: str, **variables: str) -> tuple[Dask, str]:
     """The process and its address, which it writes into a file."""
     file = folder / "scheduler.json"
     process = dask(
-        folder, "scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file), **variables
+        folder, "scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file), *options, **variables
     )
     end = time.monotonic() + 60
     while True:
@@ -148,6 +149,64 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("local")
     run_cells(MANY, Store(folder))
     return fingerprints(folder)
+
+
+# -- Through TLS -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with ca.pem, cert.pem and key.pem, made as the manual says; other-ca.pem signed nothing."""
+    folder = tmp_path_factory.mktemp("certificates")
+    page = (ROOT / "docs" / "manual" / "machines.md").read_text(encoding="utf-8")
+    lines = [line for line in page.splitlines() if line.startswith("openssl ")]
+    other = lines[0].replace("ca.key", "other-ca.key").replace("ca.pem", "other-ca.pem")
+    for line in (*lines, other):
+        subprocess.run(line.replace("rsa:3072", "rsa:2048").split(), cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("openssl"), reason="certificates are made with OpenSSL")
+def test_a_cluster_through_tls_lets_in_who_has_a_certificate(
+    tmp_path: Path, certificates: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ca, cert, key = (certificates / f"{name}.pem" for name in ("ca", "cert", "key"))
+    shown = ("--tls-ca-file", str(ca), "--tls-cert", str(cert), "--tls-key", str(key))
+    process, address = scheduler(tmp_path, "--protocol", "tls", *shown)
+    worker = dask(tmp_path, "worker", address, "--nthreads", "1", "--no-nanny", *shown)
+    try:
+        assert address.startswith("tls://")
+        files: dict[str, Any] = {"tls_ca": ca, "tls_cert": cert, "tls_key": key}
+        assert Standin(cells()).run(RunOptions(out=tmp_path / "out", dask=address, **files)) == 0
+        assert len(fingerprints(tmp_path / "out")) == len(cells())
+        with pytest.raises(ClusterError, match="No Dask scheduler answers at 'tls://"):
+            other = {**files, "tls_ca": certificates / "other-ca.pem"}
+            Standin(cells()).run(RunOptions(out=tmp_path / "none", dask=address, **other))
+    finally:
+        for child in (worker, process):
+            child.kill()
+            child.wait()
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("--dask tls://127.0.0.1:1", "To reach 'tls://127.0.0.1:1', give --tls-ca, --tls-cert and --tls-key"),
+        ("--dask tls://127.0.0.1:1 --tls-ca {file}", "give --tls-ca, --tls-cert and --tls-key, three files"),
+        ("--dask tcp://127.0.0.1:1 --tls-ca {file}", "Certificates are for addresses that begin with tls://"),
+        ("--tls-ca {file}", "are for a cluster; name its scheduler with --dask tls://"),
+        ("--dask tls://127.0.0.1:1 --tls-ca {file} --tls-cert {file} --tls-key nowhere", "nowhere cannot be read"),
+        ("--dask tls://127.0.0.1:1 --tls-ca {file} --tls-cert {file} --tls-key {file}", "cannot be used"),
+    ],
+)
+def test_certificates_that_are_none_are_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, sentence: str
+) -> None:
+    (tmp_path / "file").write_text("no certificate")
+    out = ("--smoke", "--out", str(tmp_path / "out"))
+    assert cli.main(["table1", "--methods", "empty", *out, *line.format(file=tmp_path / "file").split()]) == 2
+    assert sentence in capsys.readouterr().err
 
 
 # -- The same result ---------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import shutil
 import signal
@@ -28,6 +29,7 @@ from benchmarks.registry import methods, tasks
 from benchmarks.results.artefacts import Artefacts, read_manifest
 from benchmarks.results.cell import Cell
 from benchmarks.results.files import PAPER as OF_PAPER
+from benchmarks.results.files import StoreError
 from benchmarks.results.ledger import Store
 from benchmarks.results.searches import NOT_SEARCHED, STUDY
 from benchmarks.running import run_cell, workers
@@ -548,6 +550,20 @@ def test_a_damaged_journal_is_a_sentence_and_fresh_begins_anew(tmp_path: Path, c
         assert "is damaged in line" in err and "begin a new study with --fresh." in err and err.count("\n") == 1
     assert search_for(tmp_path, trials=1, fresh=True) == 0
     assert "1 of 1 done" in capsys.readouterr().err
+
+
+def test_flipped_bits_of_a_journal_change_no_table(tmp_path: Path, undisturbed: Path):
+    """Forty of them, one at a time: a sentence each, and the table stays as it was."""
+    out = shutil.copytree(undisturbed, tmp_path / "out")
+    (log,) = out.rglob("*.log")
+    whole, table, rng = log.read_bytes(), (out / "hpo_tuned.csv").read_bytes(), random.Random("flips")
+    for bit in (8 * len(whole) - 1, *(rng.randrange(8 * len(whole)) for _ in range(39))):
+        flipped = bytearray(whole)
+        flipped[bit // 8] ^= 1 << bit % 8
+        log.write_bytes(flipped)
+        with pytest.raises(StoreError, match=r"is damaged in line \d+; restore it, or begin a new study"):
+            search_for(out)
+        assert (out / "hpo_tuned.csv").read_bytes() == table and log.read_bytes() == flipped
 
 
 def test_a_method_without_a_variant_is_the_faithful_one():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from html.parser import HTMLParser
 
 
@@ -42,7 +43,7 @@ def pipe_rows(markdown: str) -> list[list[str]]:
     """The cells of every table line of a Markdown text, unescaped."""
     lines = (line for line in markdown.splitlines() if line.startswith("|"))
     parts = (re.split(r"(?<!\\)\|", line)[1:-1] for line in lines)
-    return [[re.sub(r"\\([|*])", r"\1", cell.strip()) for cell in row] for row in parts]
+    return [[unescape(re.sub(r"\\([|*\\`$_(~])", r"\1", cell.strip())) for cell in row] for row in parts]
 
 
 def assert_balanced(tex: str) -> None:

@@ -119,3 +119,47 @@ def test_a_listed_sheet_is_paragraphs_with_headings() -> None:
 )
 def test_tex_escapes(text: str, escaped: str) -> None:
     assert sheet.tex(text) == escaped
+
+
+# -- text of others ------------------------------------------------------------------------------------------
+
+NASTY = r"a | b <script>alert(1)</script> \ 50% _x_ $y$ `c` [l](http://x) # & {z} ~~s~~ ^ *s*"
+STEERS = "\x1b[31mred\x1b[0m\x07 \u202eturned\r\nnext\tline\x85\u2028end\x00"
+
+
+def foreign(text: str) -> Sheet:
+    """A sheet in which a text stands wherever one can stand."""
+    rows = [[Cell(text, title=text), Cell("0.5", "best", "differs", text)]]
+    return Sheet("some", text, [text, "Value"], [Group(text, rows)], caption=text, notes=[text])
+
+
+def test_text_of_others_is_text_in_every_format() -> None:
+    one = foreign(NASTY)
+    in_markdown = sheet.markdown([one])
+    assert in_markdown.count(r"&lt;script>alert(1)&lt;/script> \\ 50% \_x\_ \$y\$ \`c\` [l]\(http://x)") == 6
+    acted_upon = re.sub(r"\\[\\`$_(~|*]", "", in_markdown)
+    assert not re.search(r"[`$]|<(?!/?u>)|\]\(|~~|\b_|_\b", acted_upon)
+    rows = pipe_rows(in_markdown)
+    assert {len(row) for row in rows} == {2} and rows[0][0] == rows[3][0] == NASTY
+
+    for page in (sheet.html([one]), sheet.html_table(one)):
+        assert "<script" not in page and "&lt;script&gt;alert(1)" in page
+
+    tex = sheet.latex([one])
+    assert_balanced(tex)
+    assert r"\textbackslash{} 50\% \_x\_ \$y\$" in tex and len(re.findall(r"(?<!\\)&", tex)) == 2
+
+
+def test_text_of_others_does_not_steer() -> None:
+    one = foreign(STEERS)
+    plain = "[31mred[0m turned  next line  end"
+    written = (sheet.markdown([one]), sheet.latex([one]), sheet.html([one]), sheet.as_csv(one), printed([one], 160))
+    for text in written:
+        assert plain.split()[0] in text
+        assert not [sign for sign in text if not sign.isprintable() and sign not in "\n\u00a0"], repr(text)
+    assert one.title == plain and one.rows[0][0].text == plain
+
+
+def test_spaces_and_names_of_files_stay_as_they_are() -> None:
+    one = foreign("1\u00a0000 of table_1.csv, p < 0.05 [0.1, 0.2] (x)")
+    assert "| 1\u00a0000 of table_1.csv, p < 0.05 [0.1, 0.2] (x) |" in sheet.markdown([one])
