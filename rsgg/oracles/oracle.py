@@ -45,6 +45,7 @@ class Oracle(ABC):
     name: ClassVar[str] = "oracle"
     n_classes: int = 2
     fits: ClassVar[bool] = False  # is it trained in each fold (`fitted`), and cannot answer before?
+    reads_lists: ClassVar[bool] = False  # does it answer about lists of edges as such, so that padding cannot matter?
 
     @abstractmethod
     def predict(self, graphs: GraphBatch) -> Tensor:
@@ -108,6 +109,14 @@ class Oracle(ABC):
         soft = soft.index_put((graphs.graph, graphs.u, graphs.v), weight)
         return self.relaxed(soft + soft.transpose(1, 2), graphs.features)
 
+    def relaxed_messages(self, graphs: EdgeBatch, weight: Tensor) -> Tensor:
+        """`relaxed_edges`, differentiated along messages only: degrees that an oracle divides by count as constants.
+
+        The values are the same, the gradient is another one. Oracles that divide by degrees may override it; of the
+        others it is `relaxed_edges`.
+        """
+        return self.relaxed_edges(graphs, weight)
+
     # -- what is known about the rule inside -----------------------------------------------------------
 
     def optimal_ged(self, graphs: GraphBatch) -> Tensor | None:
@@ -136,7 +145,7 @@ class WrappedOracle(Oracle):
         if not isinstance(oracle, Oracle):
             raise OracleError(f"A {_called(oracle)} is not an oracle; give an instance of a subclass of rsgg.Oracle.")
         self.oracle = oracle
-        self.name = oracle.name  # type: ignore[misc]
+        self.name, self.reads_lists = oracle.name, oracle.reads_lists  # type: ignore[misc]
         try:
             count = oracle.n_classes
         except OracleError:  # a model that has not been asked yet does not know
@@ -168,6 +177,9 @@ class WrappedOracle(Oracle):
 
     def relaxed_edges(self, graphs: EdgeBatch, weight: Tensor) -> Tensor:
         return self.oracle.relaxed_edges(graphs, weight)
+
+    def relaxed_messages(self, graphs: EdgeBatch, weight: Tensor) -> Tensor:
+        return self.oracle.relaxed_messages(graphs, weight)
 
     def optimal_ged(self, graphs: GraphBatch) -> Tensor | None:
         return self.oracle.optimal_ged(graphs)
@@ -479,6 +491,10 @@ class CountingOracle(WrappedOracle):
     def relaxed_edges(self, graphs: EdgeBatch, weight: Tensor, owner: Tensor | None = None) -> Tensor:
         """As `relaxed`, for lists of edges."""
         return self._relaxed(len(graphs), owner, lambda: self.oracle.relaxed_edges(graphs, weight))
+
+    def relaxed_messages(self, graphs: EdgeBatch, weight: Tensor, owner: Tensor | None = None) -> Tensor:
+        """As `relaxed_edges`, with the other gradient."""
+        return self._relaxed(len(graphs), owner, lambda: self.oracle.relaxed_messages(graphs, weight))
 
     def first_flip(self, graphs: GraphBatch, owner: Tensor, classes: Tensor) -> Tensor:
         """For candidates in the order in which each owner would ask: which one is the owner's first flip?

@@ -26,6 +26,7 @@ class TreeCyclesOracle(Oracle):
     """Class 1 iff the graph has a cycle, i.e. iff |E| > n - number of connected components."""
 
     name = "tree-cycles"
+    reads_lists = True
 
     def predict(self, graphs: GraphBatch) -> Tensor:
         adjacency, sizes, edges = (x.cpu().numpy() for x in (graphs.adjacency, graphs.sizes, graphs.n_edges))
