@@ -125,7 +125,7 @@ def judge(dataset: str, method: str, metric: str, measured: Measured) -> Verdict
     return Verdict(ORDER_HOLDS if holds else DIFFERS, f"{finding}; {order}")
 
 
-def _holds(interval: Bounds, paper: Printed) -> bool:
+def holds(interval: Bounds, paper: Printed) -> bool:
     """Does the interval hold anything that would be printed like this?"""
     slack = _SLACK * max(1.0, abs(paper.value))
     return paper.range.high >= interval.low - slack and paper.range.low <= interval.high + slack
@@ -136,7 +136,7 @@ def against_interval(paper: Printed, measured: Measured) -> tuple[bool, str]:
     low, high = measured.predicted
     d = paper.decimals
     interval = f"our 95 % prediction interval [{low:.{d}f}, {high:.{d}f}] ({measured.basis})"
-    if _holds(measured.predicted, paper):
+    if holds(measured.predicted, paper):
         return True, f"the printed {paper.text} lies inside {interval}"
     distance, side = (low - paper.value, "below") if paper.value < low else (paper.value - high, "above")
     relative = f" ({100 * distance / abs(paper.value):.1f} %)" if paper.value else ""
@@ -175,7 +175,7 @@ def worth_of(predicted: Bounds, rivals: Mapping[str, Printed], prior: float | No
         return Worth("", "")
     if verdict != REPRODUCED:
         return Worth(CAN_FAIL, "it did")
-    held = [(name, paper.text) for name, paper in rivals.items() if _holds(predicted, paper)]
+    held = [(name, paper.text) for name, paper in rivals.items() if holds(predicted, paper)]
     reasons = []
     if held:
         listed = ", ".join(f"{text} ({name})" for name, text in held)

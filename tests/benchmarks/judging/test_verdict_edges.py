@@ -28,8 +28,8 @@ def test_rounding_errors_are_forgiven_in_proportion_to_the_number(sign: int, bey
     """Of a printed ±5339.45 up to 5.3e-6, on both sides of an interval."""
     paper = Printed(f"{sign * 5339.45}", "somewhere")
     low, high = paper.range
-    assert verdicts._holds(Bounds(high + beyond, high + 1), paper) == holds
-    assert verdicts._holds(Bounds(low - 1, low - beyond), paper) == holds
+    assert verdicts.holds(Bounds(high + beyond, high + 1), paper) == holds
+    assert verdicts.holds(Bounds(low - 1, low - beyond), paper) == holds
 
 
 def test_how_far_a_negative_number_lies_outside_is_said_in_percent_of_its_size() -> None:
