@@ -42,6 +42,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="ASD is not at hand: RSGG_DATA_DIR is not set"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_waiting_for_the_disk() -> Iterator[None]:
+    """No test cuts the power, so that none has to wait until what it wrote has reached the disk."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
 @contextmanager
 def cells_computed_here() -> Iterator[None]:
     """Within it, `--jobs 1` computes in this process: starting a worker takes seconds, and has tests of its own."""

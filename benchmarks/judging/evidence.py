@@ -11,8 +11,10 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.registry import ablations, methods, tasks
+from benchmarks.registry.metrics import METRICS
 from benchmarks.registry.rules import MIN_POINTS
 from benchmarks.results.paper import printed
+from benchmarks.results.summary import accounted
 
 
 class NotMeasured(Exception):
@@ -55,6 +57,18 @@ class Evidence:
             raise NotMeasured(f"{tasks.label(dataset)}, {methods.label(method, variant)} was not measured")
         found = self.ledger.iloc[self._places[dataset, method, variant]]
         return found if all_replicates else found[found["seed"] == found["seed"].min()]
+
+    def fold_means(self, dataset: str, method: str, variant: str) -> pd.DataFrame:
+        """The mean of every metric in each fold of all replicates, by seed and fold; made once, as many claims ask."""
+        row = (dataset, method, variant)
+        if row not in self._fold_means:
+            of_graphs = accounted(self.rows(*row, all_replicates=True))
+            self._fold_means[row] = of_graphs.groupby(["seed", "fold"])[list(METRICS)].mean()
+        return self._fold_means[row]
+
+    @cached_property
+    def _fold_means(self) -> dict[tuple[str, str, str], pd.DataFrame]:
+        return {}
 
     def reproduced(self, dataset: str, method: str, *metrics: str) -> bool:
         """Are these printed cells inside our intervals? Where too few folds were run to say, that was not measured."""

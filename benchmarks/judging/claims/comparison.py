@@ -26,7 +26,6 @@ from benchmarks.registry.rules import LARGE_LEAD, LEVEL, MIN_FOLDS, MIN_REPLICAT
 from benchmarks.results.cell import FOLDS
 from benchmarks.results.paper import of_paper
 from benchmarks.results.reader import graphs_per_fold
-from benchmarks.results.summary import accounted
 from rsgg.statistics import Bounds
 from rsgg.trends import PValues, below, majority, within
 
@@ -80,9 +79,7 @@ class Paired(NamedTuple):
 
 
 def _paired(results: Evidence, dataset: str, variant: str, metric: str, *pair: str) -> Paired:
-    rows = {method: results.rows(dataset, method, variant, all_replicates=True) for method in pair}
-    folds = pd.DataFrame({name: accounted(own).groupby(["seed", "fold"])[metric].mean() for name, own in rows.items()})
-    folds = folds.dropna()
+    folds = pd.DataFrame({method: results.fold_means(dataset, method, variant)[metric] for method in pair}).dropna()
     replicates = folds.groupby("seed").mean()[folds.groupby("seed").size() >= MIN_FOLDS]
     if replicates.empty:
         whose = " and ".join(methods.label(name, variant) for name in pair)
