@@ -25,6 +25,7 @@ from rsgg.graph import GraphBatch
 from rsgg.sparse import SparseBatch, SparseGraph
 
 ADDED_OTHERWISE = (5, 6, 7, 9, 10, 11)  # widths of products in which MKL does not add up row by row
+LONGEST_SUM = 160  # rows of products that MKL adds up in one go; more of them in parts
 
 
 def positions(table: Tensor) -> tuple[Tensor, ...]:
@@ -255,8 +256,9 @@ class NeighbourSum(torch.autograd.Function):
 class NeighbourLists:
     """Graphs that are matrices, uint8 [B, N, N] of 0 and 1 and symmetric, read as lists of neighbours by networks.
 
-    `lists @ h` is the matrix product to the last bit, as both add up neighbours in the order of their numbers. Narrow
-    products are an exception: MKL adds some columns in another order, and so they are left to it.
+    In graphs of up to `LONGEST_SUM` nodes `lists @ h` is the matrix product to the last bit, as both add up neighbours
+    in the order of their numbers. Narrow products are an exception: MKL adds some columns in another order, and so they
+    are left to it.
     """
 
     def __init__(self, matrices: Tensor) -> None:

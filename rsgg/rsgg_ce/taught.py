@@ -20,7 +20,7 @@ needed (`rsgg.rsgg_ce.node_edits`); what the generators learn stays the same.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +40,7 @@ from rsgg.rsgg_ce.plausible import effects, empty_discriminator, trained_discrim
 from rsgg.rsgg_ce.ranked import RankedSearch, lengths_by_class, search
 from rsgg.rsgg_ce.search import UNKNOWN, Found
 from rsgg.rsgg_ce.training import Discriminator, Generator, build_generator
+from rsgg.rsgg_ce.training_pairs import linked
 from rsgg.seeds import numpy_rng, seed_for, torch_rng
 from rsgg.sparse import SparseBatch, are_among
 
@@ -290,21 +291,27 @@ def _loss(
     for row, several in enumerate(edits):
         for codes in several:
             target[row, torch.from_numpy(codes)] += 1
-    target, adjacency, pairs = target.to(device), graphs.adjacency.float().to(device), graphs.pair_mask.to(device)
-    residual, present = generator.residual(features.to(device), adjacency), adjacency > 0
-    score = torch.where(present, -residual, residual).flatten(1)
-    removals, additions = (_cross_entropy(score, (pairs & side).flatten(1), target) for side in (present, ~present))
+    target, adjacency, pairs = target.to(device), graphs.adjacency.to(device), graphs.pair_mask.to(device)
+    z, present = generator.encoder(features.to(device), linked(adjacency)), adjacency > 0
+    additions = _cross_entropy(lambda: generator.residual_of_kind(z, 0), (pairs & ~present).flatten(1), target)
+    removals = _cross_entropy(lambda: -generator.residual_of_kind(z, 1), (pairs & present).flatten(1), target)
     return (removals + additions).mean()
 
 
-def _cross_entropy(score: Tensor, side: Tensor, target: Tensor) -> Tensor:
+def _cross_entropy(scores: Callable[[], Tensor], side: Tensor, target: Tensor) -> Tensor:
     """- 1/|S| Σ_{e ∈ S} log softmax over the pairs of a side, [B]; 0 where nothing of this side was needed.
 
-    S counts a pair as often as searches needed it, `target`.
+    S counts a pair as often as searches needed it, `target`. Often a class needs one side only: the scores of the
+    other, a number for every pair, are not even computed.
     """
     needed = target * side
-    log_share = score - score.masked_fill(~side, -torch.inf).logsumexp(1, keepdim=True)
-    return -(needed * log_share.nan_to_num(posinf=0.0)).sum(1) / needed.sum(1).clamp(min=1)
+    count = needed.sum(1)
+    if not count.any():
+        return count
+    score = scores().flatten(1)
+    total = score.masked_fill(~side, -torch.inf).logsumexp(1, keepdim=True)
+    log_share = score - total.masked_fill(total.isinf(), 0)  # a side without pairs
+    return -(needed * log_share).sum(1) / count.clamp(min=1)
 
 
 def _loss_of_lists(

@@ -187,12 +187,12 @@ class Generator(nn.Module):
         return torch.where(adjacency > 0, existing, missing)
 
     def _residuals(self, x: Tensor, adjacency: Linked) -> list[Tensor]:
-        """Â of all pairs, [B, N, N], if all were missing and if all were edges."""
         z = self.encoder(x, adjacency)
-        return [
-            (z * sign) @ z.transpose(1, 2) / z.shape[2] ** 0.5 + bias
-            for sign, bias in zip(self.signs, self.bias, strict=True)
-        ]
+        return [self.residual_of_kind(z, kind) for kind in (0, 1)]
+
+    def residual_of_kind(self, z: Tensor, kind: int) -> Tensor:
+        """Â of all pairs from Z, [B, N, N], as if all of them were missing (kind 0) or edges (kind 1)."""
+        return (z * self.signs[kind]) @ z.transpose(1, 2) / z.shape[2] ** 0.5 + self.bias[kind]
 
     def of_entries(self, x: Tensor, adjacency: Linked, is_edge: Tensor, entries: Callable[[Tensor], Tensor]) -> Tensor:
         """The same logits for P entries of the matrices only, which `entries` reads from [B, N, N] as [B, P]."""

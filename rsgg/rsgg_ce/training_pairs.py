@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rsgg.edges import EdgeBatch, NeighbourLists, positions
+from rsgg.edges import LONGEST_SUM, EdgeBatch, NeighbourLists, positions
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import Oracle
 
@@ -34,11 +34,11 @@ Graphs = TypeVar("Graphs", Tensor, EdgeBatch)  # matrices [R, N, N], or lists of
 
 
 def linked(graphs: Adjacency) -> Linked:
-    """Graphs as networks read them: lists as they are, large matrices as lists of neighbours, small ones as numbers."""
+    """Graphs as networks read them: as lists of neighbours where that is faster and the same to the last bit."""
     if isinstance(graphs, EdgeBatch):
         return graphs
-    lists = graphs.is_cpu and graphs.dtype == torch.uint8 and graphs.shape[1] > LARGEST_PRODUCT
-    return NeighbourLists(graphs) if lists else graphs.float()
+    listed = graphs.is_cpu and graphs.dtype == torch.uint8 and LARGEST_PRODUCT < graphs.shape[1] <= LONGEST_SUM
+    return NeighbourLists(graphs) if listed else graphs.float()
 
 
 class EdgeLogits(Protocol):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rsgg.data import TreeCycles
-from rsgg.edges import ADDED_OTHERWISE, EdgeBatch, NeighbourLists
+from rsgg.edges import ADDED_OTHERWISE, LONGEST_SUM, EdgeBatch, NeighbourLists
 from rsgg.errors import GraphError
 from rsgg.graph import GraphBatch
 from rsgg.oracles import ASDOracle, CountingOracle, Oracle, TreeCyclesOracle
@@ -35,7 +35,7 @@ def test_there_and_back_selected_and_joined(seed: int) -> None:
     assert torch.equal(twice.to_dense().adjacency, torch.cat((batch.adjacency[index], batch.adjacency)))
 
 
-@pytest.mark.parametrize("nodes", [28, 116])
+@pytest.mark.parametrize("nodes", [28, 116, LONGEST_SUM])
 @pytest.mark.parametrize("width", [1, 6, 8, 14, 16, 25, 32])
 def test_lists_of_neighbours_multiply_like_matrices_to_the_last_bit(nodes: int, width: int) -> None:
     graphs = [nx.gnp_random_graph(nodes, 0.12, seed=seed) for seed in range(8)]

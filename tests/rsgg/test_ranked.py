@@ -301,9 +301,14 @@ def test_the_loss_is_the_mean_log_share_of_the_needed_pairs() -> None:
     score = torch.tensor([[1.0, 2.0, 0.5, -1.0]])
     side, target = torch.tensor([[True, True, True, False]]), torch.tensor([[1.0, 0.0, 1.0, 1.0]])
     shares = torch.softmax(score[0, :3], 0)
-    assert float(_cross_entropy(score, side, target)) == pytest.approx(-float(shares[0].log() + shares[2].log()) / 2)
-    assert float(_cross_entropy(score, side, torch.zeros(1, 4))) == 0
-    assert float(_cross_entropy(score, torch.zeros(1, 4, dtype=torch.bool), target)) == 0
+    assert float(_cross_entropy(lambda: score, side, target)) == pytest.approx(
+        -float(shares[0].log() + shares[2].log()) / 2
+    )
+    assert float(_cross_entropy(lambda: score, side, torch.zeros(1, 4))) == 0
+    assert float(_cross_entropy(lambda: score, torch.zeros(1, 4, dtype=torch.bool), target)) == 0
+    both = torch.cat((side, torch.zeros_like(side))), torch.cat((target, target))
+    losses = _cross_entropy(lambda: torch.cat((score, score)), *both)
+    assert losses.tolist() == [float(_cross_entropy(lambda: score, side, target)), 0], "one graph has no pairs to lose"
 
 
 # -- Constraints -------------------------------------------------------------------------------------------------------
