@@ -29,7 +29,7 @@ from benchmarks.running.run_cell import Observer, Outcome, run_cell
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 # What is freed stays with the process (glibc's variables): matrices of megabytes are made and freed in every step of a
 # training, and handing them back to the system and fetching them again takes up to a sixth of its time.
-KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(1 << 30), "MALLOC_TRIM_THRESHOLD_": str(1 << 32)}
+KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(1 << 25), "MALLOC_TRIM_THRESHOLD_": str(1 << 30)}
 ATTEMPTS = 2  # a cell whose worker died is tried once more
 POLL = 0.5  # seconds between two looks at the time limit
 
