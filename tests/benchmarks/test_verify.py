@@ -17,7 +17,7 @@ from benchmarks.registry import methods
 from benchmarks.results.artefacts import Artefacts, sha256_of
 from benchmarks.results.cell import Cell
 from benchmarks.results.files import REFERENCE
-from benchmarks.results.ledger import Store, compact_name, ledger_table, write_compact
+from benchmarks.results.ledger import Store, Stored, compact_name, ledger_table, write_compact
 from benchmarks.running.experiment import run_cells
 from benchmarks.running.options import AblationOptions, Table1Options
 from benchmarks.table1 import plan
@@ -71,7 +71,7 @@ def test_how_many_cells_are_computed_again_is_said_first(results: Path, monkeypa
         raise KeyboardInterrupt
 
     monkeypatch.setattr(verify, "run_cell", interrupted)
-    monkeypatch.setattr(verify.Stored, "duration", property(lambda _: 600.0))
+    monkeypatch.setattr(Stored, "duration", property(lambda _: 600.0))
     with pytest.raises(KeyboardInterrupt):
         verify.verify([results], derive=10**9, sample=10**9, say=heard.append)
     assert heard[1] == (
