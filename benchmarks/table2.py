@@ -25,6 +25,7 @@ leaving the data.
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,8 @@ def chosen_tasks(options: Table2Options) -> list[str]:
         raise UsageError("--model names the model for a folder of graphs; give the folder with --tu.")
     if not options.tu:
         return [entry.name for entry in tasks.LEARNT]
-    known = next((entry.name for entry in tasks.TASKS if entry.options.get("folder") == str(options.tu.resolve())), "")
+    folder = os.path.realpath(options.tu)
+    known = next((entry.name for entry in tasks.TASKS if entry.options.get("folder") == folder), "")
     return [known or tasks.from_folder(options.tu, options.model).name]
 
 

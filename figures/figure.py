@@ -27,7 +27,7 @@ from benchmarks.registry.rules import PROBABILITIES, ROW_MARKS, WHITE_BOX
 from benchmarks.registry.tasks import TaskEntry
 from benchmarks.results.artefacts import sha256_of
 from benchmarks.results.files import LOCAL, StoreError, shown, write_text
-from benchmarks.results.reader import Results
+from benchmarks.results.reader import Results, shown_as_written
 from figures import style
 from rsgg.errors import RSGGError
 
@@ -220,7 +220,9 @@ def saved(module: str, draw: Draw, results: Results, out: Path, edition: Edition
     """Draw and save the figures of one module."""
     style.use(serif=edition.serif)
     own, entries = results.again(), []
-    for drawn in draw(own):
+    with shown_as_written(own):
+        made = draw(own)
+    for drawn in made:
         words = "".join(text.get_text() for text in drawn.figure.findobj(Text))
         marked = [f"{sign} {ROW_MARKS[sign]}." for sign in (WHITE_BOX, PROBABILITIES) if sign in words]
         about = caption(drawn.caption, *marked), drawn.paper, f"python figures/{module}.py"

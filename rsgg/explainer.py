@@ -90,9 +90,9 @@ class Limits:
         return " and ".join(f"{words} {bound:g}" for words, bound in named if bound is not None)
 
     def contain(self, value: float) -> bool:
-        """Is this number finite and within the bounds?"""
+        """Is this number of at most 64 bits, finite and within the bounds?"""
         return (
-            math.isfinite(value)
+            (abs(value) < 2**63 if isinstance(value, Integral) else math.isfinite(value))
             and (self.at_least is None or value >= self.at_least)
             and (self.above is None or value > self.above)
             and (self.at_most is None or value <= self.at_most)
@@ -472,6 +472,8 @@ class Explainer(ABC):
         """
         _require_whole_number("k", k, at_least=1)
         _require_whole_number("seed", seed)
+        if not isinstance(check, bool | np.bool_):
+            raise UsageError(f"check = {reprlib.repr(check)} makes no sense; give True or False.")
         self._require_constraints()
         if self.capabilities.learns and not self.fitted_:
             raise NotFittedError(f"{type(self).__name__} has to be fitted before it can explain: call fit first.")

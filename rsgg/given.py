@@ -53,7 +53,8 @@ class Given:
     @classmethod
     def of_pyg(cls, data: Data, unread: Iterable[str]) -> Given:
         """`unread` are the tensors of nodes and edges that are no part of the graph."""
-        tensors = {key: data[key].detach().cpu() for key in sorted(unread) if isinstance(data[key], Tensor)}
+        dense = [key for key in sorted(unread) if isinstance(data[key], Tensor) and data[key].layout == torch.strided]
+        tensors = {key: data[key].detach().cpu() for key in dense if not data[key].is_meta}
         of_nodes = {key: rows for key, rows in tensors.items() if data.is_node_attr(key)}
         of_edges = {key: rows for key, rows in tensors.items() if key not in of_nodes}
         nodes = range(data.num_nodes if of_nodes else 0)
@@ -105,10 +106,12 @@ def _stack_into(data: Data, rows: Sequence[Attributes], known: Sequence[Attribut
 
 
 def _plain(value: Any) -> Any:
-    return value.numpy() if isinstance(value, Tensor) else value
+    if not isinstance(value, Tensor):
+        return value
+    return value.float().numpy() if value.dtype == torch.bfloat16 else value.numpy()
 
 
 def _most_frequent(rows: Sequence[Tensor]) -> Tensor:
-    counted = Counter(row.numpy().tobytes() for row in rows)
+    counted = Counter(_plain(row).tobytes() for row in rows)
     usual = counted.most_common(1)[0][0]
-    return next(row for row in rows if row.numpy().tobytes() == usual)
+    return next(row for row in rows if _plain(row).tobytes() == usual)

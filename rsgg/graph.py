@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, overload
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 
+MOST_NODES = 2**31  # numbers of pairs of nodes have to fit into 64 bits
+MOST_NODES_OF_A_MATRIX = 1 << 16  # such a matrix has 4 GB
 LARGEST_FEATURE = 1e15  # squares of larger numbers, summed over a data set, are infinite in single precision
 
 
@@ -129,7 +131,7 @@ class Graph:
         Attributes that are not named here are not seen by the oracle, which a warning says.
         """
         n, pairs, x, rows, names = read_networkx(graph, features, edge_features, name)
-        adjacency = np.zeros((n, n), dtype=np.uint8)
+        adjacency = _empty_matrix(n, name)
         adjacency[pairs[0], pairs[1]] = 1
         table = None if rows is None else _edge_table(n, pairs, rows, added_edge, name)
         return cls(adjacency, x, name, table, names, Given.of_networkx(graph, features, edge_features))
@@ -158,7 +160,7 @@ class Graph:
         oracle, which a warning says.
         """
         n, pairs, rows, names, given = read_pyg(data, name)
-        adjacency = np.zeros((n, n), dtype=np.uint8)
+        adjacency = _empty_matrix(n, name)
         adjacency[pairs[0], pairs[1]] = 1
         table = None if rows is None else _edge_table(n, pairs, rows, added_edge, name)
         return cls(adjacency, data.x, name, table, names, given)
@@ -189,24 +191,36 @@ class Graph:
         return data
 
 
+def _empty_matrix(n: int, name: str) -> np.ndarray:
+    """A matrix without edges, uint8 [n, n]."""
+    if n > MOST_NODES_OF_A_MATRIX:
+        raise GraphError(f"{called(name)} has {n} nodes, too many for a matrix; use rsgg.SparseGraph.")
+    return np.zeros((n, n), dtype=np.uint8)
+
+
 def read_networkx(
     graph: nx.Graph, features: str | None, edge_features: str | None, name: str
 ) -> tuple[int, np.ndarray, Any, np.ndarray | None, tuple[Hashable, ...] | None]:
     """Of a NetworkX graph: its number of nodes, both directions of its edges, int64 [2, K], the attribute `features`
     of its nodes and `edge_features` of its edges, a row for each, and the names of its nodes if they have some.
     """
+    if not isinstance(graph, nx.Graph):
+        raise GraphError(f"A {type(graph).__name__} is no NetworkX graph; give a networkx.Graph.")
+    for attribute in (features, edge_features):
+        if not isinstance(attribute, Hashable):
+            raise GraphError(f"{attribute!r} cannot be the name of an attribute; give the key of one, such as 'x'.")
     if graph.is_directed() or graph.is_multigraph():
         raise GraphError("Only undirected simple graphs can be explained; convert the graph with nx.Graph first.")
     _warn_of_dropped("node", {key for about in graph.nodes.values() for key in about} - {features}, "features")
     _warn_of_dropped("edge", {key for *_, about in graph.edges.data() for key in about} - {edge_features})
     x = None if features is None else _attributes(graph.nodes.items(), features, "nodes", name)
-    x = None if x is None else [np.atleast_1d(row) for row in x]
+    x = None if x is None else [np.atleast_1d(detached(row)) for row in x]
     at = {node: i for i, node in enumerate(graph)}
     one_way = np.array([(at[u], at[v]) for u, v in graph.edges], dtype=int).reshape(-1, 2).T
     rows = None
     if edge_features is not None:
         read = _attributes([((u, v), about) for u, v, about in graph.edges.data()], edge_features, "edges", name)
-        rows = numbers([*read, *read], name)
+        rows = numbers([detached(row) for row in (*read, *read)], name)
     names = None if list(graph) == list(range(len(at))) else tuple(graph)
     return len(at), np.concatenate((one_way, one_way[::-1]), 1), x, rows, names
 
@@ -217,12 +231,13 @@ def read_pyg(
     """Of a PyG graph: its number of nodes, its edge_index, int64 [2, K], a row of edge features for each column, the
     list `node_names` if it has one, and what else came with it.
     """
+    if not hasattr(data, "edge_index") and not hasattr(data, "edge_types"):
+        raise GraphError(f"A {type(data).__name__} is no PyG graph; give a torch_geometric.data.Data.")
     if hasattr(data, "edge_types"):
         raise GraphError("Graphs with several types of nodes or edges cannot be explained; use to_homogeneous().")
-    n = data.num_nodes
-    if not n or data.edge_index is None:
-        raise GraphError("The PyG graph has no nodes or no edge_index; give it num_nodes and an edge_index.")
-    pairs = np.asarray(detached(data.edge_index))
+    if data.edge_index is None:
+        raise GraphError("The PyG graph has no edge_index; give it one, of shape [2, 0] if it has no edges.")
+    pairs, n = np.asarray(detached(data.edge_index)), _number_of_nodes(data, name)
     if pairs.ndim != 2 or len(pairs) != 2 or not np.issubdtype(pairs.dtype, np.integer):
         raise GraphError(
             f"{called(name)} has an edge_index of shape {pairs.shape}, {pairs.dtype}; give two rows of numbers."
@@ -230,12 +245,22 @@ def read_pyg(
     if pairs.size and (pairs.min() < 0 or pairs.max() >= n):
         raise GraphError(f"{called(name)} has edges to nodes that do not exist; number its {n} nodes from 0.")
     kind = next((key for key in ("edge_attr", "edge_weight") if data.get(key) is not None), None)
-    rows = None if kind is None else data[kind].detach().cpu().numpy()
+    rows = None if kind is None else numbers(detached(data[kind]), name)
     unread = _unread(data, kind)
     _warn_of_dropped("node or edge", unread)
     names = data.get("node_names")
     names = tuple(names) if isinstance(names, list | tuple) and len(names) == n else None
     return n, pairs, rows, names, Given.of_pyg(data, unread)
+
+
+def _number_of_nodes(data: Data, name: str) -> int:
+    try:
+        n = data.num_nodes
+    except Exception as error:  # PyG looks for it in whatever the graph has
+        raise GraphError(f"{called(name)} does not say how many nodes it has ({error}); give num_nodes.") from error
+    if not isinstance(n, int | np.integer) or isinstance(n, bool) or not 0 < n < MOST_NODES:
+        raise GraphError(f"{called(name)} has {n!r} nodes; give num_nodes, a whole number from 1 on.")
+    return int(n)
 
 
 def are_weights(edge_features: Tensor) -> bool:
@@ -291,14 +316,16 @@ def _edge_table(n: int, pairs: np.ndarray, values: np.ndarray, added_edge: Any, 
 
 def added_edge_of(count: int, values: np.ndarray, added_edge: Any, name: str) -> np.ndarray:
     """What an added edge has: what was given, or what is most frequent among `values`, those of `count` edges."""
-    if len(values) != count:
+    if not values.ndim or len(values) != count:
         raise GraphError(
             f"{called(name)} has {count} directed edges but edge features of shape {values.shape}; give one "
             "row per column of edge_index."
         )
     if added_edge is None:
         return most_frequent(values)
-    added: np.ndarray = numbers([added_edge], name)[0]
+    added: np.ndarray = np.asarray(numbers([detached(added_edge)], name)[0])
+    if not np.isfinite(in_single_precision(added)).all():
+        raise GraphError(f"{called(name)} was given added_edge = {added_edge!r}; give finite numbers.")
     if added.shape != values.shape[1:]:
         raise GraphError(
             f"{called(name)} has edge features of shape {values.shape[1:]} per edge, but added_edge has "
@@ -323,14 +350,15 @@ def numbers(rows: Any, name: str) -> np.ndarray:
         read = np.array(rows)
         if read.dtype.kind not in "buif":
             raise TypeError("not numbers")
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise GraphError(f"{called(name)} has edge features that are not rows of numbers of one length.") from error
     return read
 
 
 def in_single_precision(values: np.ndarray) -> np.ndarray:
     """Edge features as graphs keep them: whole numbers stay whole numbers."""
-    return values.astype(np.float32 if values.dtype.kind == "f" else np.int64)
+    with np.errstate(over="ignore"):  # what is too large becomes infinite, which is refused
+        return values.astype(np.float32 if values.dtype.kind == "f" else np.int64)
 
 
 def called(name: str) -> str:
@@ -342,7 +370,7 @@ def _checked_adjacency(adjacency: Any, name: str) -> np.ndarray:
     who = called(name)
     try:
         matrix = np.array(adjacency.todense() if hasattr(adjacency, "todense") else detached(adjacency))
-    except ValueError as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise GraphError(f"{who} cannot be read as a matrix ({error}); give a square array of 0 and 1.") from error
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise GraphError(f"{who} has an adjacency matrix of shape {matrix.shape}; it must be square.")
@@ -368,7 +396,16 @@ def _checked_adjacency(adjacency: Any, name: str) -> np.ndarray:
 
 def detached(array: Any) -> Any:
     """A tensor as an array, without its gradient; anything else as it is."""
-    return array.detach().cpu().numpy() if isinstance(array, Tensor) else array
+    if not isinstance(array, Tensor):
+        return array
+    try:
+        dense = array.detach().to_dense() if array.layout != torch.strided else array.detach()
+        return (dense.float() if dense.dtype == torch.bfloat16 else dense).cpu().numpy()
+    except (RuntimeError, TypeError) as error:  # it has no values, or some that NumPy does not know
+        raise GraphError(
+            f"A graph was given a tensor ({array.dtype} on {array.device}) whose values cannot be read; give one of "
+            "ordinary numbers in main memory."
+        ) from error
 
 
 def checked_features(features: Any, n: int, name: str) -> np.ndarray | None:
@@ -379,8 +416,11 @@ def checked_features(features: Any, n: int, name: str) -> np.ndarray | None:
         x = np.array(detached(features))
         if np.iscomplexobj(x):
             raise TypeError("they are complex")
-        x = x.astype(np.float32)
-    except (TypeError, ValueError) as error:
+        if x.dtype.kind not in "buifO":
+            raise TypeError(f"they are {x.dtype}")
+        with np.errstate(over="ignore"):  # what is too large is refused below
+            x = x.astype(np.float32)
+    except (TypeError, ValueError, OverflowError) as error:
         raise GraphError(f"{who} has node features that are not rows of numbers of one length ({error}).") from error
     if x.ndim == 1:
         x = x[:, None]
@@ -435,6 +475,16 @@ def checked_node_names(names: Any, n: int, name: str) -> tuple[Hashable, ...] | 
     return given
 
 
+_KINDS: dict[str, tuple[str, Callable[[torch.dtype], bool]]] = {  # of the tensors of a batch
+    "adjacency": ("uint8", lambda dtype: dtype == torch.uint8),
+    "sizes": ("int64", lambda dtype: dtype == torch.int64),
+    "features": ("real numbers", lambda dtype: dtype.is_floating_point),
+    "edge_features": ("numbers", lambda dtype: not dtype.is_complex),
+    "labels": ("int64", lambda dtype: dtype == torch.int64),
+    "origin": ("int64", lambda dtype: dtype == torch.int64),
+}
+
+
 @dataclass(frozen=True, eq=False)
 class GraphBatch(Sequence[Graph]):
     """Many graphs as dense tensors.
@@ -464,11 +514,14 @@ class GraphBatch(Sequence[Graph]):
     labels: Tensor | None = None
 
     def __post_init__(self) -> None:
+        self._check_kinds()
         shape, count = tuple(self.adjacency.shape), len(self.adjacency)
         if len(shape) != 3 or shape[1] != shape[2]:
             raise GraphError(f"A batch has adjacency matrices of shape {shape}; it must be [graphs, nodes, nodes].")
         if tuple(self.sizes.shape) != (count,):
             raise GraphError(f"A batch of {count} graphs has sizes of shape {tuple(self.sizes.shape)}; give one each.")
+        if count and not (self.sizes.min() > 0 and self.sizes.max() <= shape[1]):
+            raise GraphError(f"A batch of matrices of {shape[1]} nodes has sizes beyond 1 to {shape[1]}; give others.")
         if self.features is not None and (self.features.ndim != 3 or self.features.shape[:2] != shape[:2]):
             raise GraphError(
                 f"A batch of shape {shape} has node features of shape {tuple(self.features.shape)}; they must be "
@@ -483,11 +536,30 @@ class GraphBatch(Sequence[Graph]):
             raise GraphError(
                 f"A batch of {count} graphs has labels of shape {tuple(self.labels.shape)}; give one each."
             )
-        if self.names and len(self.names) != count:
-            raise GraphError(f"A batch of {count} graphs has {len(self.names)} names; give one each, or none.")
+        for name in ("names", "node_names", "given"):
+            listed = getattr(self, name)
+            if listed and len(listed) != count:
+                raise GraphError(f"A batch of {count} graphs has {len(listed)} {name}; give one each, or none.")
+        if self.origin is not None and tuple(self.origin.shape) != shape[:2]:
+            raise GraphError(f"A batch of shape {shape} has an origin of shape {tuple(self.origin.shape)}.")
         if not self.names:
             names = tuple(content_name(*self._arrays(i)) for i in range(count))
             object.__setattr__(self, "names", names)
+
+    def _check_kinds(self) -> None:
+        """Tensors of the right kinds of numbers, tuples, and a dictionary; their shapes are checked afterwards."""
+        for name, (numbers, fits) in _KINDS.items():
+            value = getattr(self, name)
+            if value is None and name not in ("adjacency", "sizes"):
+                continue
+            if not isinstance(value, Tensor) or value.layout != torch.strided or value.is_meta or not fits(value.dtype):
+                got = f"one of {value.dtype}" if isinstance(value, Tensor) else f"a {type(value).__name__}"
+                raise GraphError(f"A batch needs {name} that are a dense tensor of {numbers}, not {got}.")
+        for name in ("names", "node_names", "given"):
+            if not isinstance(getattr(self, name), tuple):
+                raise GraphError(f"A batch needs {name} that are a tuple, not a {type(getattr(self, name)).__name__}.")
+        if not isinstance(self.encodings, dict):
+            raise GraphError(f"A batch needs encodings that are a dictionary, not a {type(self.encodings).__name__}.")
 
     @classmethod
     def of(
@@ -732,7 +804,11 @@ def each_graph(graphs: Any) -> Iterator[Any]:
         graphs = [graphs]
     elif not isinstance(graphs, Iterable):
         raise GraphError(f"A {type(graphs).__name__} is no list of graphs; give a graph or a list of them.")
-    for item in graphs:
+    try:
+        items = iter(graphs)
+    except TypeError as error:  # such as an array without dimensions
+        raise GraphError(f"A {type(graphs).__name__} is no list of graphs; give a graph or a list of them.") from error
+    for item in items:
         if hasattr(item, "to_data_list"):  # a PyG Batch
             yield from item.to_data_list()
         else:

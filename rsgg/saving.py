@@ -33,7 +33,7 @@ def archive_path(path: str | Path) -> Path:
         text = os.fspath(path)
     except TypeError:
         text = ""
-    if not isinstance(text, str) or not text:
+    if not isinstance(text, str) or not text or "\0" in text:
         raise UsageError(f"{path!r} is not the path of a file; give a string or a pathlib.Path.")
     return Path(text if text.endswith(SUFFIX) else text + SUFFIX)
 
@@ -41,7 +41,7 @@ def archive_path(path: str | Path) -> Path:
 def write_archive(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Path:
     """Write header (plain JSON values) and arrays to `path`, `.npz` appended where missing; return the path written."""
     target = archive_path(path)
-    if Path(path).is_dir():
+    if os.path.isdir(path):
         raise UsageError(f"{path} is a folder; give the name of a file in it.")
     if not target.parent.is_dir():
         raise UsageError(f"{target} cannot be written because there is no folder {target.parent}; make it first.")
@@ -61,9 +61,9 @@ def write_archive(path: str | Path, header: dict[str, Any], arrays: dict[str, np
 def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Header and arrays that `write_archive` wrote; `path` is what it was given or what it returned."""
     source = archive_path(path)
-    if not source.exists() and Path(path).is_file():
-        source = Path(path)  # renamed by its owner
     try:
+        if not source.exists() and Path(path).is_file():
+            source = Path(path)  # renamed by its owner
         data = _read_if_complete(source)
     except FileNotFoundError as error:
         raise UsageError(f"There is no file {source}; give the path that save returned.") from error

@@ -26,6 +26,7 @@ from torch import Tensor
 from rsgg.errors import GraphError, UsageError
 from rsgg.given import Given
 from rsgg.graph import (
+    MOST_NODES,
     Graph,
     GraphBatch,
     added_edge_of,
@@ -35,6 +36,7 @@ from rsgg.graph import (
     checked_features,
     checked_node_names,
     content_name,
+    detached,
     each_graph,
     in_single_precision,
     most_frequent,
@@ -94,6 +96,8 @@ class SparseGraph(Graph):
         if not isinstance(name, str):
             raise GraphError(f"A graph was given the name {name!r}; give a text, or no name.")
         who, (u, v) = called(name), pairs.astype(np.int64)
+        if n < 1:
+            raise GraphError(f"{who} is empty; a graph needs at least one node.")
         # Of what is listed twice the last one counts, as in a matrix: so the list is read from its end.
         codes, last = np.unique((u * n + v)[::-1], return_index=True)
         one_way = np.setdiff1d(codes, v * n + u)
@@ -140,12 +144,13 @@ class SparseGraph(Graph):
             name: of the graph.
             node_names: the user's names of the nodes 0, …, n - 1.
         """
-        pairs = np.asarray(edges).reshape(-1, 2) if len(edges) else np.empty((0, 2), dtype=np.int64)
-        if not isinstance(n_nodes, int | np.integer) or n_nodes < 1 or not np.issubdtype(pairs.dtype, np.integer):
-            raise GraphError(f"{called(name)} needs a number of nodes and pairs of node numbers, [K, 2].")
+        pairs = _pairs(edges, name)
+        whole = isinstance(n_nodes, int | np.integer) and not isinstance(n_nodes, bool)
+        if not whole or not 0 < n_nodes < MOST_NODES:
+            raise GraphError(f"{called(name)} has {n_nodes!r} nodes; give a whole number from 1 on.")
         if pairs.size and (pairs.min() < 0 or pairs.max() >= n_nodes):
             raise GraphError(f"{called(name)} has edges to nodes that do not exist; number its {n_nodes} nodes from 0.")
-        rows = None if edge_features is None else numbers(edge_features, name)
+        rows = None if edge_features is None else np.atleast_1d(numbers(detached(edge_features), name))
         rows = None if rows is None else np.concatenate((rows, rows))
         both = np.concatenate((pairs, pairs[:, ::-1])).T
         return cls._checked(int(n_nodes), both, features, name, rows, added_edge, node_names)
@@ -462,3 +467,16 @@ def _listed(graph: Any, position: int) -> Graph:
         return SparseGraph.from_networkx(graph) if isinstance(graph, nx.Graph) else SparseGraph.from_pyg(graph)
     except GraphError as error:
         raise GraphError(f"Number {position} of the graphs (from 0): {error}") from error
+
+
+def _pairs(edges: Any, name: str) -> np.ndarray:
+    """A list of edges as int64 [K, 2]; `GraphError` where it is none."""
+    try:
+        pairs = np.array(list(edges) if isinstance(edges, set | frozenset) else detached(edges))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise GraphError(f"{called(name)} has edges that cannot be read ({error}); give pairs of numbers.") from error
+    if not pairs.size and pairs.ndim:
+        return np.empty((0, 2), dtype=np.int64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise GraphError(f"{called(name)} has edges of shape {pairs.shape}, {pairs.dtype}; give pairs of node numbers.")
+    return pairs

@@ -6,6 +6,7 @@ values that differ from the defaults of the classes; they are part of the addres
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
@@ -342,7 +343,7 @@ def from_folder(folder: Path, model: str = "") -> TaskEntry:
     """
     from rsgg.data import TU  # late: it loads torch, which names and looks do not need
 
-    path = folder.expanduser().resolve()
+    path = Path(os.path.realpath(os.path.expanduser(folder)))  # those of pathlib raise where there is no such place
     data = TU(path.name, folder=str(path))
     n_classes = int(data.load().labels.max()) + 1
     name = f"{path.name.lower()}-{model.partition(':')[2] or 'gin'}"

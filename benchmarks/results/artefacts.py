@@ -120,6 +120,12 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def as_written(path: Path) -> bool:
+    """Does the manifest beside a file name it with the checksum that it has?"""
+    entry = read_manifest(path.parent).get("files", {}).get(path.name, {})
+    return bool(entry) and entry["sha256"] == sha256_of(path)
+
+
 def check(folder: Path, *, complete: bool) -> tuple[int, list[str]]:
     """How many files match the manifest, and a sentence for each that does not; with `complete`, also for each file
     that the manifest does not name."""

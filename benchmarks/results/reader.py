@@ -8,7 +8,8 @@ are read from the ledger (the control that deletes every edge lists them), those
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import zip_longest
@@ -20,11 +21,12 @@ import pandas as pd
 
 from benchmarks.registry import outside
 from benchmarks.results import graphs as of_graphs
-from benchmarks.results.artefacts import read_manifest
-from benchmarks.results.files import LOCAL, REFERENCE, existing_folder, read_csv, shown
+from benchmarks.results.artefacts import as_written, read_manifest
+from benchmarks.results.files import LOCAL, REFERENCE, StoreError, existing_folder, read_csv, shown
 from benchmarks.results.graphs import InputGraph
 from benchmarks.results.ledger import Store, compact_name
 from benchmarks.results.paper import of_paper
+from rsgg.errors import RSGGError
 
 QUALITY = ("plausibility", "feasible", "sanitised")  # what is shown of a single counterfactual, besides being valid
 KEYS = {  # the columns that tell rows of a table apart; of those not listed here every row has to be there
@@ -184,6 +186,26 @@ class Results:
                     self._used(path)
                     return table, path
         return pd.DataFrame(), None
+
+
+@contextmanager
+def shown_as_written(results: Results) -> Iterator[None]:
+    """Within it, what goes wrong because a table is not as an experiment wrote it is a sentence that names the table.
+
+    A table that is as its manifest says is no excuse: then it is a fault of this project, which is raised as it is.
+    """
+    try:
+        yield
+    except RSGGError:
+        raise
+    except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
+        changed = [path for path in results.used if not as_written(path)]
+        if not changed:
+            raise
+        raise StoreError(
+            f"{shown(changed[0])} is not as it was written and cannot be shown ({type(error).__name__}: {error}); "
+            "compute it again, or restore it."
+        ) from error
 
 
 def edited(adjacency: np.ndarray, edits: object) -> np.ndarray:

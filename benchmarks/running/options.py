@@ -6,6 +6,7 @@ here imports torch, so that a mistyped option is answered at once.
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ from typer import Option
 
 from benchmarks.registry import methods, tasks
 from benchmarks.results.files import LOCAL
+from rsgg.errors import UsageError
 
 
 def available_cores() -> int:
@@ -68,6 +70,13 @@ class RunOptions:
     graph_seconds: float | None = option(None, "Time limit for each explained graph.", min=0.001, show_default="none")
 
     unused: ClassVar[tuple[str, ...]] = ()  # options that make no sense for an experiment: its command has them not
+
+    def __post_init__(self) -> None:
+        for name in ("cell_seconds", "graph_seconds"):
+            seconds = getattr(self, name)
+            if seconds is not None and not math.isfinite(seconds):
+                flag = f"--{name.replace('_', '-')}"
+                raise UsageError(f"{flag} {seconds} is no time limit; give seconds, or leave it out for none.")
 
     @property
     def results(self) -> Path:

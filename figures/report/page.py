@@ -23,7 +23,7 @@ from benchmarks.registry import methods, tasks
 from benchmarks.registry.metrics import TABLE1
 from benchmarks.results.artefacts import MANIFEST, read_manifest
 from benchmarks.results.files import LOCAL, ROOT, StoreError, shown, write_text
-from benchmarks.results.reader import Results
+from benchmarks.results.reader import Results, shown_as_written
 from figures import tables
 from figures.figure import read_entries
 from figures.gallery import MODULES
@@ -64,7 +64,9 @@ KINDS = {  # how the verdicts of tables, findings and claims are coloured
 def run(folder: Path | None, out: Path | None, beside_reference: bool = False) -> str:
     """Build the page from stored results; returns what to print."""
     path = (out or (folder or LOCAL) / "report") / "index.html"
-    page = build(Results.of(folder, beside_reference=beside_reference))
+    results = Results.of(folder, beside_reference=beside_reference)
+    with shown_as_written(results):
+        page = build(results)
     write_text(path, page)
     size = len(page.encode())
     said = f"{shown(path)}: {size / 1e6:.1f} MB, one file that opens in any browser."

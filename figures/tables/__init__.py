@@ -24,7 +24,7 @@ import pandas as pd
 from rich.console import Console, ConsoleOptions, RenderResult
 
 from benchmarks.results.files import REFERENCE, existing_folder, shown, write_text
-from benchmarks.results.reader import Results
+from benchmarks.results.reader import Results, shown_as_written
 from figures.tables import as_printed, measurements, searches, sheet, statements
 from figures.tables import robustness as of_robustness
 from figures.tables import table1 as of_table1
@@ -77,10 +77,11 @@ def sheets(name: str, results: Results, *, everything: bool = False) -> list[She
     """A table as data: what is seen first, or everything."""
     if name not in AS_PRINTED and results.table(FILES.get(name, name)) is None:
         return [sheet.text(name, name, f"No {name} is stored; {_command(name)} computes it.")]
-    if name in BUILDERS:
-        return BUILDERS[name](results, everything=everything)
-    build = measurements.ablation if name.startswith("ablation_") else as_stored
-    return build(results, name=name, everything=everything)
+    with shown_as_written(results):
+        if name in BUILDERS:
+            return BUILDERS[name](results, everything=everything)
+        build = measurements.ablation if name.startswith("ablation_") else as_stored
+        return build(results, name=name, everything=everything)
 
 
 def _command(name: str) -> str:

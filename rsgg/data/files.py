@@ -32,7 +32,7 @@ def cache_dir() -> Path:
 def named_dir(data_dir: Path | None) -> Path | None:
     """The folder that holds the data, if the user names one: `data_dir`, else `RSGG_DATA_DIR`."""
     given = data_dir or os.environ.get("RSGG_DATA_DIR")
-    return Path(given).expanduser() if given else None
+    return Path(os.path.expanduser(given)) if given else None
 
 
 def content_of(path: Path, largest: int = LARGEST_FILE) -> bytes:

@@ -207,7 +207,7 @@ class NodesFromFiles(_EgoNetworks):
         given = data_dir or os.environ.get("RSGG_DATA_DIR")
         if not given:
             raise DataError(f"The files of {self.name} are not published; {self._instead()}.")
-        folder = Path(given).expanduser()
+        folder = Path(os.path.expanduser(given))
         return self.instances(self.read(folder / "node"), folder)
 
     def _instead(self) -> str:

@@ -14,6 +14,7 @@ The files are read as text: nothing is unpickled. An edge that is listed twice, 
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
@@ -142,7 +143,7 @@ class TU:
 
     def _own(self, data_dir: Path | None) -> dict[str, bytes]:
         """Files of a data set that is not known here."""
-        given = Path(self.folder).expanduser() if self.folder else named_dir(data_dir)
+        given = Path(os.path.expanduser(self.folder)) if self.folder else named_dir(data_dir)
         places = [] if given is None else [given, given / self.name, given / "tu" / self.name]
         place = next((place for place in places if (place / self._file("A")).is_file()), None)
         if place is None:
