@@ -181,6 +181,10 @@ class SpyOracle(WrappedOracle):
         self.seen += len(graphs)
         return super().relaxed_edges(graphs, weight)
 
+    def relaxed_messages(self, graphs: EdgeBatch, weight: Tensor) -> Tensor:
+        self.seen += len(graphs)
+        return super().relaxed_messages(graphs, weight)
+
 
 class FailingOracle(WrappedOracle):
     """Any oracle, which answers a number of batches and then breaks, as a remote model might."""
@@ -202,6 +206,9 @@ class FailingOracle(WrappedOracle):
         raise ValueError("the model is gone")
 
     def relaxed_edges(self, graphs: EdgeBatch, weight: Tensor) -> Tensor:
+        raise ValueError("the model is gone")
+
+    def relaxed_messages(self, graphs: EdgeBatch, weight: Tensor) -> Tensor:
         raise ValueError("the model is gone")
 
 

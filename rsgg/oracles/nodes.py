@@ -36,6 +36,7 @@ from rsgg.data.nodes import (
     checksums,
     target_nodes,
 )
+from rsgg.edges import EdgeBatch
 from rsgg.errors import DataError, OracleError
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import Oracle
@@ -88,6 +89,7 @@ class NodeGCN(Oracle):
 
     name: ClassVar[str] = "node-gcn"
     reads_only = True
+    reads_lists: ClassVar[bool] = True
 
     def __init__(
         self, n_classes: int = 2, hidden: int = 20, epochs: int = 1000, starts: int = 3, seed: int = 0
@@ -116,13 +118,18 @@ class NodeGCN(Oracle):
 
     def predict(self, graphs: GraphBatch) -> Tensor:
         features, answers = _checked(graphs.features), []
-        with torch.no_grad():
-            for part in torch.arange(len(graphs)).split(GRAPHS_AT_ONCE):
-                own = graphs.adjacency[part] > 0
-                pairs = own.nonzero(as_tuple=True)
-                weight = torch.ones(len(pairs[0]), dtype=torch.float64)
-                answers.append(most_likely(self._logits(features[part], pairs, weight), self.name))
+        for part in torch.arange(len(graphs)).split(GRAPHS_AT_ONCE):
+            own = graphs.adjacency[part] > 0
+            answers.append(self._classes(features[part], own.nonzero(as_tuple=True)))
         return torch.cat(answers)
+
+    def predict_edges(self, graphs: EdgeBatch) -> Tensor:
+        parts = [graphs.select(part) for part in torch.arange(len(graphs)).split(GRAPHS_AT_ONCE)]
+        return torch.cat([self._classes(_checked(part.features), _both_directions(part)) for part in parts])
+
+    @torch.no_grad()
+    def _classes(self, features: Tensor, pairs: tuple[Tensor, ...]) -> Tensor:
+        return most_likely(self._logits(features, pairs, torch.ones(len(pairs[0]), dtype=torch.float64)), self.name)
 
     def relaxed(self, adjacency: Tensor, features: Tensor | None = None) -> Tensor:
         """softmax of the logits of v; a soft edge passes on as much as it weighs, and counts so in degrees."""
@@ -132,12 +139,24 @@ class NodeGCN(Oracle):
         )
         return self._logits(_checked(features), pairs, adjacency[pairs].double()).softmax(1)
 
+    def relaxed_edges(self, graphs: EdgeBatch, weight: Tensor) -> Tensor:
+        """The same, in time and memory that grow with the edges and not with the pairs."""
+        soft = weight.double().repeat(2)
+        return self._logits(_checked(graphs.features), _both_directions(graphs), soft).softmax(1)
+
+    def relaxed_messages(self, graphs: EdgeBatch, weight: Tensor) -> Tensor:
+        soft = weight.double().repeat(2)
+        return self._logits(_checked(graphs.features), _both_directions(graphs), soft, soft.detach()).softmax(1)
+
     def why_not_differentiable(self) -> str:
         return ""
 
-    def _logits(self, features: Tensor, pairs: tuple[Tensor, ...], weight: Tensor) -> Tensor:
+    def _logits(
+        self, features: Tensor, pairs: tuple[Tensor, ...], weight: Tensor, in_degrees: Tensor | None = None
+    ) -> Tensor:
         """Of v alone, [B, n_classes]. `pairs` are graph, u and v of every edge, both directions, [K] each.
 
+        `weight` [K] is what an edge passes on, `in_degrees` what it counts in degrees, where that is not the same.
         All contexts are one large graph, in which the nodes of each context follow those of the one before.
         """
         v = target_nodes(features)
@@ -149,15 +168,20 @@ class NodeGCN(Oracle):
         graph, i, j = pairs
         fixed = torch.cat([context.edges + start for context, start in zip(of_graph, first.tolist(), strict=True)], 1)
         source, to = torch.cat((place[graph, i], fixed[0])), torch.cat((place[graph, j], fixed[1]))
-        weight = torch.cat((weight, torch.ones(fixed.shape[1], dtype=torch.float64)))[:, None]
-        beyond = torch.cat([context.beyond for context in of_graph])[:, None]
-        scale = (beyond + 1).index_add(0, to, weight).rsqrt()
-        flow = weight * scale[source] * scale[to]
+        ones = torch.ones(fixed.shape[1], dtype=torch.float64)
+        beyond = torch.cat([context.beyond for context in of_graph])
+        counted = torch.cat((weight if in_degrees is None else in_degrees, ones))
+        scale = (beyond + 1).index_add(0, to, counted).rsqrt()[:, None]
+        flow = torch.cat((weight, ones))[:, None] * scale[source] * scale[to]
         nodes = torch.cat([context.nodes for context in of_graph])
-        every = self._network(
-            _inputs(self._known())[nodes], lambda h: (scale**2 * h).index_add(0, to, flow * h[source])
-        )
-        return every[place[torch.arange(len(v)), v]]
+        asked = place[torch.arange(len(v)), v]
+        read = _edges_that_are_read(source, to, asked, len(nodes))
+
+        def propagate(h: Tensor, layer: int) -> Tensor:
+            own = read[layer]
+            return (scale**2 * h).index_add(0, to[own], flow[own] * h[source[own]])
+
+        return self._network(_inputs(self._known())[nodes], propagate)[asked]
 
     def _context(self, v: int) -> Context:
         if v not in self.contexts:
@@ -177,13 +201,13 @@ class NodeGCN(Oracle):
 
     def _of_all(self, whole: NodeGraph, normalised: Tensor) -> Tensor:
         """Logits of every node of the whole graph, [n, n_classes]."""
-        return self._network(_inputs(whole), lambda h: normalised @ h)
+        return self._network(_inputs(whole), lambda h, layer: normalised @ h)
 
-    def _network(self, x: Tensor, propagate: Callable[[Tensor], Tensor]) -> Tensor:
-        """Logits of every node; `propagate` multiplies by the normalised adjacency matrix."""
+    def _network(self, x: Tensor, propagate: Callable[[Tensor, int], Tensor]) -> Tensor:
+        """Logits of every node; `propagate` multiplies by the normalised adjacency matrix, in layer 1, 2, …"""
         outputs = []
         for layer in range(1, LAYERS + 1):
-            x = propagate(x @ self.weights[f"gc{layer}.weight"]) + self.weights[f"gc{layer}.bias"]
+            x = propagate(x @ self.weights[f"gc{layer}.weight"], layer) + self.weights[f"gc{layer}.bias"]
             x = torch.relu(x) if layer < LAYERS else x
             outputs.append(x)
         return torch.cat(outputs, -1) @ self.weights["lin.weight"].T + self.weights["lin.bias"]
@@ -267,6 +291,24 @@ class FrozenNodeGCN(NodeGCN):
             raise DataError(f"{path} is not the published file (its sha256 differs); get it again.")
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             return {name: torch.from_numpy(stored[name]).double() for name in stored}
+
+
+def _both_directions(graphs: EdgeBatch) -> tuple[Tensor, ...]:
+    """graph, u and v of every listed edge, then of its reverse."""
+    return graphs.graph.repeat(2), torch.cat((graphs.u, graphs.v)), torch.cat((graphs.v, graphs.u))
+
+
+def _edges_that_are_read(source: Tensor, to: Tensor, asked: Tensor, n: int) -> dict[int, Tensor]:
+    """By layer, the edges over which something reaches the logits of the asked nodes: most edges are read once.
+
+    The last layer is needed at these nodes only, the one before also at their neighbours, and so on.
+    """
+    needed, read = torch.zeros(n, dtype=torch.bool), {}
+    needed[asked] = True
+    for layer in range(LAYERS, 0, -1):
+        read[layer] = needed[to].nonzero().flatten()
+        needed[source[read[layer]]] = True
+    return read
 
 
 def _normalised(n: int, edges: np.ndarray) -> Tensor:

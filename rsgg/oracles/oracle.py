@@ -48,6 +48,7 @@ class Oracle(ABC):
     # Do its questions never write into the graphs that they are shown? Others are shown copies, which takes longer. It
     # holds for the questions that a class defines itself: a subclass with questions of its own has to say it again.
     reads_only: ClassVar[bool] = False
+    reads_lists: ClassVar[bool] = False  # does it answer about lists of edges as such, so that padding cannot matter?
 
     @abstractmethod
     def predict(self, graphs: GraphBatch) -> Tensor:
@@ -111,6 +112,14 @@ class Oracle(ABC):
         soft = soft.index_put((graphs.graph, graphs.u, graphs.v), weight)
         return self.relaxed(soft + soft.transpose(1, 2), graphs.features)
 
+    def relaxed_messages(self, graphs: EdgeBatch, weight: Tensor) -> Tensor:
+        """`relaxed_edges`, differentiated along messages only: degrees that an oracle divides by count as constants.
+
+        The values are the same, the gradient is another one. Oracles that divide by degrees may override it; of the
+        others it is `relaxed_edges`.
+        """
+        return self.relaxed_edges(graphs, weight)
+
     # -- what is known about the rule inside -----------------------------------------------------------
 
     def optimal_ged(self, graphs: GraphBatch) -> Tensor | None:
@@ -139,7 +148,7 @@ class WrappedOracle(Oracle):
         if not isinstance(oracle, Oracle):
             raise OracleError(f"A {_called(oracle)} is not an oracle; give an instance of a subclass of rsgg.Oracle.")
         self.oracle = oracle
-        self.name = oracle.name  # type: ignore[misc]
+        self.name, self.reads_lists = oracle.name, oracle.reads_lists  # type: ignore[misc]
         try:
             count = oracle.n_classes
         except OracleError:  # a model that has not been asked yet does not know
@@ -171,6 +180,9 @@ class WrappedOracle(Oracle):
 
     def relaxed_edges(self, graphs: EdgeBatch, weight: Tensor) -> Tensor:
         return self.oracle.relaxed_edges(graphs, weight)
+
+    def relaxed_messages(self, graphs: EdgeBatch, weight: Tensor) -> Tensor:
+        return self.oracle.relaxed_messages(graphs, weight)
 
     def optimal_ged(self, graphs: GraphBatch) -> Tensor | None:
         return self.oracle.optimal_ged(graphs)
@@ -490,6 +502,11 @@ class CountingOracle(WrappedOracle):
         shown = (graphs, weight) if not self._copies else (_copy(graphs), _copy(weight))
         return self._relaxed(len(graphs), owner, lambda: self.oracle.relaxed_edges(*shown))
 
+    def relaxed_messages(self, graphs: EdgeBatch, weight: Tensor, owner: Tensor | None = None) -> Tensor:
+        """As `relaxed_edges`, with the other gradient."""
+        shown = (graphs, weight) if not self._copies else (_copy(graphs), _copy(weight))
+        return self._relaxed(len(graphs), owner, lambda: self.oracle.relaxed_messages(*shown))
+
     def first_flip(self, graphs: GraphBatch, owner: Tensor, classes: Tensor) -> Tensor:
         """For candidates in the order in which each owner would ask: which one is the owner's first flip?
 
@@ -675,7 +692,7 @@ def wrong_probabilities(p: object, shape: tuple[int, int]) -> str:
     return "" if p.detach().isfinite().all() else "NaN or infinity"
 
 
-QUESTIONS = ("predict", "predict_edges", "relaxed", "relaxed_graphs", "relaxed_edges")
+QUESTIONS = ("predict", "predict_edges", "relaxed", "relaxed_graphs", "relaxed_edges", "relaxed_messages")
 
 
 def _reads_only(oracle: Oracle) -> bool:

@@ -27,6 +27,7 @@ class TreeCyclesOracle(Oracle):
 
     name = "tree-cycles"
     reads_only = True
+    reads_lists = True
 
     def predict(self, graphs: GraphBatch) -> Tensor:
         adjacency, sizes, edges = (x.cpu().numpy() for x in (graphs.adjacency, graphs.sizes, graphs.n_edges))
