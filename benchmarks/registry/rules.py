@@ -291,8 +291,8 @@ OTHER_DRAWS = "other draws by the same recipe, with the authors' weights"
 """A number of CF-GNNExplainer's table (results/paper/cf-gnn-explainer) is compared by what is the same here.
 
 - On BA-Shapes graph, split and weights are the authors', and the method as released has nothing random in it: there is
-  nothing to estimate, and the interval is our value alone. A number is `reproduced` if it is ours to the last digit that
-  is printed, give or take half a unit of it.
+  nothing to estimate, and the interval is our value alone. A number is `reproduced` if it is ours to the last digit
+  that is printed, give or take half a unit of it.
 - Of Tree-Cycles and Tree-Grid the authors' graphs are not available, only their weights. They are drawn anew by the
   published recipe, `DRAWS` times, and a number is `reproduced` if the prediction interval of the means over the test
   nodes of these draws holds it, as in Table 1. Our draws have half as many test nodes as the authors', so that the
@@ -310,6 +310,6 @@ The learning rate on BA-Shapes is said to be .01 in the README's command and .1 
 prints; the row has .1, and a control .01.
 
 These rules were stated when results of the method as released were known on the given draws of Tree-Cycles and
-Tree-Grid, and none on BA-Shapes or on any drawn graph. It was known that one number cannot be reproduced as printed: the
-README has .99 for a sparsity of BA-Shapes of which the notebook has .9977."""
+Tree-Grid, and none on BA-Shapes or on any drawn graph. It was known that one number cannot be reproduced as printed:
+the README has .99 for a sparsity of BA-Shapes of which the notebook has .9977."""
 DRAWS = 10

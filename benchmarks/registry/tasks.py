@@ -209,12 +209,33 @@ GIVEN_NODES = [
         for name, (label, motif) in TREES.items()
     ),
 ]  # fmt: skip
+FROZEN = "rsgg.oracles.nodes:FrozenNodeGCN"
+ALL_NODES: Options = {"hops": 4, "most_nodes": 700}  # CF-GNNExplainer's computation graphs, and all of its test nodes
+LUCIC = [  # the weights that CF-GNNExplainer was published with; its own graph is known of BA-Shapes only
+    replace(
+        BA_SHAPES, name="ba-shapes-lucic", label="BA-Shapes of CF-GNNExplainer", oracle=FROZEN,
+        options={"name": "ba-shapes-lucic", **ALL_NODES},
+    ),
+    *(
+        replace(
+            given, name=f"{given.name.removesuffix('-nodes')}-lucic", oracle=FROZEN,
+            label=f"{given.label.partition(',')[0]}, weights of CF-GNNExplainer",
+            options={**given.options, **ALL_NODES}, oracle_options={"model": model},
+        )
+        for given, model in zip(GIVEN_NODES[2:], ("syn4", "syn5"), strict=True)
+    ),
+]  # fmt: skip
+LUCIC_DRAWN = [
+    replace(
+        given, name=f"{given.name}-generated", label=f"{given.label}, generated", generated=True,
+        dataset="rsgg.data.nodes:GeneratedNodes",
+    )
+    for given in LUCIC[1:]
+]  # fmt: skip
 NODE_TASKS = [
     *GIVEN_NODES,
-    replace(
-        BA_SHAPES, name="ba-shapes-lucic", label="BA-Shapes of CF-GNNExplainer", options={"name": "ba-shapes-lucic"},
-        oracle="rsgg.oracles.nodes:FrozenNodeGCN",
-    ),
+    *LUCIC,
+    *LUCIC_DRAWN,
     *(
         replace(
             given, name=f"{given.name}-generated", label=f"{given.label}, generated", generated=True,

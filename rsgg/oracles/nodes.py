@@ -16,6 +16,7 @@ import hashlib
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, Self
 
 import numpy as np
@@ -24,7 +25,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from rsgg.data.dataset import Dataset
-from rsgg.data.files import content_of
+from rsgg.data.files import content_of, named_dir
 from rsgg.data.nodes import (
     NUMBER,
     TARGET,
@@ -264,7 +265,8 @@ class NodeGCN(Oracle):
 class FrozenNodeGCN(NodeGCN):
     """A node classifier with published weights: CF-GNNExplainer's models syn1, syn4 and syn5.
 
-    Their file is looked for in the folder `oracles` beside the data set's files and has to match its sha256.
+    Their file is looked for in the folder `oracles` beside the data set's files, of generated data in that of
+    RSGG_DATA_DIR, and has to match its sha256.
     """
 
     name: ClassVar[str] = "node-gcn-frozen"
@@ -272,17 +274,25 @@ class FrozenNodeGCN(NodeGCN):
     def __init__(self, n_classes: int = 2, model: str = "syn1") -> None:
         super().__init__(n_classes)
         self.model = model
+        self.folder: Path | None = None
 
     def parameters(self) -> dict[str, object]:
         return {"n_classes": self.n_classes, "model": self.model}
 
+    def loaded(self, data_dir: Path | None = None) -> Self:
+        ready = copy.copy(self)
+        ready.folder = named_dir(data_dir)
+        return ready
+
     def _weights(self, dataset: NodeDataset) -> Weights:
         name = f"CF-GNNExplainer_{self.model}_gcn.npz"
-        if dataset.folder is None or name not in checksums():
+        folder = dataset.folder or self.folder
+        if folder is None or name not in checksums():
             raise DataError(
-                f"There are no weights {name}; use a data set that is read from a folder, and a known model."
+                f"There are no weights {name}; name a folder that holds them in oracles/ by --data-dir or "
+                "RSGG_DATA_DIR, and use a known model."
             )
-        path = dataset.folder / "oracles" / name
+        path = folder / "oracles" / name
         try:
             content = content_of(path)
         except OSError as error:
