@@ -88,13 +88,11 @@ class CFGNNExplainer(Explainer):
         optimiser = torch.optim.SGD([mask], lr=self.lr, momentum=self.momentum, nesterov=self.momentum > 0)
         found, soft_part = Found.nothing(edges), _Part(edges)
         for epoch in range(self.epochs):
-            able = _able(oracle, owner)
-            if self.first_only:
-                able &= ~found.there
-            if not able.any():
+            found.ask(mask.detach() >= 0, self._searching(found, oracle, owner), classes, oracle, owner)  # σ(P̂) ≥ ½
+            searching = self._searching(found, oracle, owner)
+            if not searching.any():
                 break
-            found.ask(mask.detach() >= 0, able, classes, oracle, owner)  # σ(P̂) ≥ ½
-            asked = soft_part.of(able & ~found.flips)
+            asked = soft_part.of(searching & ~found.flips)
             loss = self._loss(mask, edges, asked, classes, oracle, owner)
             optimiser.zero_grad()
             loss.sum().backward()
@@ -103,6 +101,14 @@ class CFGNNExplainer(Explainer):
             means = {"loss": float(loss.detach().mean()), "found": float(found.there.double().mean())}
             self.history_.append({"epoch": epoch, **means})
         return found
+
+    def _searching(self, found: Found, oracle: CountingOracle, owner: Tensor) -> Tensor:
+        """For which graphs the search goes on, bool [B]: their owners can afford a step."""
+        if not oracle.limited:
+            able = torch.ones(len(owner), dtype=torch.bool)
+        else:
+            able = torch.tensor([oracle.left(i) >= CALLS_PER_STEP for i in owner.tolist()])
+        return able & ~found.there if self.first_only else able
 
     def _loss(
         self, mask: Tensor, edges: EdgeBatch, asked: _Part, classes: Tensor, oracle: CountingOracle, owner: Tensor
@@ -196,13 +202,6 @@ def _blocks(graphs: GraphBatch, *, together: bool) -> list[Tensor]:
         block = graphs.n_edges[rows].cumsum(0) // EDGES_PER_BLOCK
         blocks += [rows[block == number] for number in block.unique().tolist()]
     return blocks
-
-
-def _able(oracle: CountingOracle, owner: Tensor) -> Tensor:
-    """Who may still ask what a step takes, bool [B]."""
-    if not oracle.limited:
-        return torch.ones(len(owner), dtype=torch.bool)
-    return torch.tensor([oracle.left(i) >= CALLS_PER_STEP for i in owner.tolist()])
 
 
 def _clip(mask: Tensor, edges: EdgeBatch, largest: float) -> None:
