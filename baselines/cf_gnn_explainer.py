@@ -9,7 +9,7 @@ With y the class of the input and p_y the (relaxed) oracle's probability of it:
 
 Whenever Ā is of another class it is a counterfactual; the one with the fewest deleted edges is returned. While the
 class is kept, the first term drives p_y down; from then on it is off, and the second brings edges back, until the class
-returns: so the search goes to and fro across the border and meets smaller counterfactuals than its first. Edges are
+returns: so the search goes to and fro across the border and may meet smaller counterfactuals than its first. Edges are
 only deleted: of the graphs of Tree-Cycles no tree can be explained.
 
 Deviations from the paper, and what it leaves open:
