@@ -225,10 +225,11 @@ LUCIC = [  # the weights that CF-GNNExplainer was published with; its own graph 
         for given, model in zip(GIVEN_NODES[2:], ("syn4", "syn5"), strict=True)
     ),
 ]  # fmt: skip
+RANDOM_EDGES: dict[str, Options] = {"tree-grid-lucic": {"edges_per_random_edge": 10}}  # by the mean degree they print
 LUCIC_DRAWN = [
     replace(
         given, name=f"{given.name}-generated", label=f"{given.label}, generated", generated=True,
-        dataset="rsgg.data.nodes:GeneratedNodes",
+        dataset="rsgg.data.nodes:GeneratedNodes", options={**given.options, **RANDOM_EDGES.get(given.name, {})},
     )
     for given in LUCIC[1:]
 ]  # fmt: skip

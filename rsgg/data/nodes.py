@@ -167,9 +167,7 @@ class _EgoNetworks:
         if self.name not in FILES:
             raise DataError(f"There is no node data set {self.name!r}; choose one of {', '.join(FILES)}.")
         for option in ("hops", "most_nodes", "n_train", "n_test"):
-            value = getattr(self, option)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise DataError(f"A node data set was given {option} = {value!r}; give a whole number from 1 on.")
+            _require_count(option, getattr(self, option))
 
     def parameters(self) -> dict[str, object]:
         limits = {"most_nodes": self.most_nodes, "n_train": self.n_train, "n_test": self.n_test}
@@ -188,6 +186,11 @@ class _EgoNetworks:
             self.name, GraphBatch.of(graphs), torch.from_numpy(whole.labels[nodes]),
             test=torch.arange(len(parts[0]), len(graphs)), whole=whole, nodes=nodes, hops=self.hops, folder=folder,
         )  # fmt: skip
+
+
+def _require_count(option: str, value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise DataError(f"A node data set was given {option} = {value!r}; give a whole number from 1 on.")
 
 
 # -- Given draws -------------------------------------------------------------------------------------------
@@ -251,8 +254,9 @@ def _pairs(text: str) -> np.ndarray:
 # -- New draws ---------------------------------------------------------------------------------------------
 #
 # The recipes of Ying et al. (2019): motif i hangs on node i · ⌊base/motifs⌋ of the base graph by an edge from its own
-# first node; then random edges are added, one for every hundred that there are. 80 % of the nodes are for training, the
-# others, in halves, for validation and tests.
+# first node; then random edges are added, one for every hundred that there are (`edges_per_random_edge`; of Tree-Grid
+# there are draws with one for every ten, such as CF-GNNExplainer's). 80 % of the nodes are for training, the others, in
+# halves, for validation and tests.
 
 
 @dataclass(frozen=True)
@@ -260,9 +264,14 @@ class GeneratedNodes(_EgoNetworks):
     """A new draw by the published recipe, different for each seed."""
 
     seed: int = 0
+    edges_per_random_edge: int = 100
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_count("edges_per_random_edge", self.edges_per_random_edge)
 
     def parameters(self) -> dict[str, object]:
-        return {**super().parameters(), "seed": self.seed}
+        return {**super().parameters(), "seed": self.seed, "edges_per_random_edge": self.edges_per_random_edge}
 
     def load(self, data_dir: Path | None = None) -> NodeDataset:
         if self.name not in RECIPES:
@@ -272,7 +281,7 @@ class GeneratedNodes(_EgoNetworks):
     def draw(self) -> NodeGraph:
         """The whole graph."""
         rng = numpy_rng("node data", self.name, self.seed)
-        edges, motifs, labels = RECIPES[self.name](rng)
+        edges, motifs, labels = RECIPES[self.name](rng, self.edges_per_random_edge)
         split = np.array([TRAIN] * len(labels), dtype="<U5")
         shuffled, tenth = rng.permutation(len(labels)), len(labels) // 10
         split[shuffled[:tenth]], split[shuffled[tenth : 2 * tenth]] = VALID, TEST
@@ -291,10 +300,11 @@ def _with_motifs(
     motif: nx.Graph,
     count: int,
     roles: list[int],
+    per_random_edge: int,
     *,
     second_edge: bool = False,
 ) -> Drawn:
-    """The base with `count` motifs and 1 % random edges. `roles` are the labels of a motif's nodes, the base has 0.
+    """The base with `count` motifs and random edges. `roles` are the labels of a motif's nodes, the base has 0.
 
     With `second_edge`, as cycles have it, every other motif on average has another edge, between nodes near the first.
     """
@@ -307,7 +317,7 @@ def _with_motifs(
             a, b = rng.integers(1, 4, 2).tolist()
             graph.add_edge(at + b, start + a)
     graph.add_edges_from(inside)
-    for _ in range(graph.number_of_edges() // 100):
+    for _ in range(graph.number_of_edges() // per_random_edge):
         _join(graph, lambda: rng.integers(len(graph), size=2).tolist())
     return _sorted(graph.edges), _sorted(inside), np.array([0] * len(base) + roles * count)
 
@@ -325,15 +335,15 @@ def _sorted(pairs: Iterable[tuple[int, int]]) -> np.ndarray:
     return np.array(sorted(tuple(sorted(pair)) for pair in pairs), dtype=np.int64)
 
 
-def _ba_shapes(rng: np.random.Generator) -> Drawn:
+def _ba_shapes(rng: np.random.Generator, per_random_edge: int) -> Drawn:
     """A Barabási-Albert graph of 300 nodes, 5 edges each, with 80 houses: middle 1, bottom 2, roof 3."""
     base = nx.barabasi_albert_graph(300, 5, seed=int(rng.integers(2**31)))
-    return _with_motifs(rng, base, HOUSE, 80, [1, 1, 2, 2, 3])
+    return _with_motifs(rng, base, HOUSE, 80, [1, 1, 2, 2, 3], per_random_edge)
 
 
-def _ba_community(rng: np.random.Generator) -> Drawn:
+def _ba_community(rng: np.random.Generator, per_random_edge: int) -> Drawn:
     """Two such graphs with 350 random edges between them; the classes of the second are 4 to 7."""
-    one, other = _ba_shapes(rng), _ba_shapes(rng)
+    one, other = _ba_shapes(rng, per_random_edge), _ba_shapes(rng, per_random_edge)
     n, graph = len(one[2]), nx.Graph()
     graph.add_edges_from(one[0].tolist() + (other[0] + n).tolist())
     for _ in range(350):
@@ -342,17 +352,17 @@ def _ba_community(rng: np.random.Generator) -> Drawn:
     return _sorted(graph.edges), motifs, np.concatenate((one[2], other[2] + 4))
 
 
-def _tree_cycles(rng: np.random.Generator) -> Drawn:
+def _tree_cycles(rng: np.random.Generator, per_random_edge: int) -> Drawn:
     """A binary tree of depth 8 (511 nodes) with 60 cycles of six nodes."""
-    return _with_motifs(rng, nx.balanced_tree(2, 8), nx.cycle_graph(6), 60, [1] * 6, second_edge=True)
+    return _with_motifs(rng, nx.balanced_tree(2, 8), nx.cycle_graph(6), 60, [1] * 6, per_random_edge, second_edge=True)
 
 
-def _tree_grid(rng: np.random.Generator) -> Drawn:
+def _tree_grid(rng: np.random.Generator, per_random_edge: int) -> Drawn:
     """The same tree with 80 grids of 3 × 3 nodes."""
-    return _with_motifs(rng, nx.balanced_tree(2, 8), GRID, 80, [1] * 9)
+    return _with_motifs(rng, nx.balanced_tree(2, 8), GRID, 80, [1] * 9, per_random_edge)
 
 
-RECIPES: dict[str, Callable[[np.random.Generator], Drawn]] = {
+RECIPES: dict[str, Callable[[np.random.Generator, int], Drawn]] = {
     "ba-shapes": _ba_shapes,
     "ba-community": _ba_community,
     "tree-cycles-nodes": _tree_cycles,

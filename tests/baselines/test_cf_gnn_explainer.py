@@ -38,6 +38,7 @@ def oracle(trees: NodeDataset) -> NodeGCN:
 
 @pytest.fixture(scope="module")
 def nodes(trees: NodeDataset) -> GraphBatch:
+    assert trees.test is not None
     return trees.graphs.select(trees.test)
 
 
