@@ -1,6 +1,6 @@
 """Variations of a row: the same method on the same graphs with one thing changed at a time. Which of them matter?
 
-    ./reproduce.sh variations                  # both studies
+    ./reproduce.sh variations                  # all studies
     ./reproduce.sh variations --study training
 
 - `training`: RSGG-CE's training has much that is not in the paper (the list is at the top of
@@ -9,6 +9,8 @@
 - `meg-asd`: MEG finds few counterfactuals on ASD. Is it the few episodes, the horizon, the few steps of Adam, or that
   it may choose among 512 of 6670 node pairs only? Does the slope of the reward matter (told classes only, it has
   none)? Does play that learns find more than play at random? On the first four folds, since long searches take long.
+- `price-released`, `price-defined`: CF-GNNExplainer pays β for every edge that it deletes. Does β reach the mask? As
+  released and as its paper defines it, on the given Tree-Cycles with its published weights.
 
 `variations.csv` has a line per study, variation and metric: the mean, and the difference from the row as it is, over
 the folds that all variations of the study have; `folds` says how many. When a variation *matters* is said in
@@ -49,7 +51,8 @@ COLUMNS = (
 class Study:
     """A row on a task, and what is changed: for each variation what it means and the options that make it.
 
-    `explainer` is a class that takes these options, where the row's own does not.
+    `explainer` is a class that takes these options, where the row's own does not; `name` is that of its cells, where
+    `<row>-varied` is that of another study.
     """
 
     row: Row
@@ -58,11 +61,13 @@ class Study:
     folds: str
     variations: Mapping[str, tuple[str, Options]]
     explainer: str = ""
+    name: str = ""
 
     def methods(self) -> dict[str, Method]:
         """The row as it is, then with each variation; under a name that no row of a table has."""
         row = methods.rows()[self.row].for_task(self.task)
-        named = replace(row, name=f"{row.name}-varied", variant="control", explainer=self.explainer or row.explainer)
+        name, explainer = self.name or f"{row.name}-varied", self.explainer or row.explainer
+        named = replace(row, name=name, variant="control", explainer=explainer)
         varied = {name: named.with_options(options) for name, (_, options) in self.variations.items()}
         return {AS_IT_IS: named, **varied}
 
@@ -79,12 +84,20 @@ def studies() -> dict[str, Study]:
         "all pairs": ("all 6670 node pairs are candidates", {"max_actions": 6670}),
         "a step of Adam per step of play": ("eight times the updates", {"interval": 1}),
     }
+    prices: dict[str, tuple[str, Options]] = {
+        f"β = {beta:g}": ("instead of 0.5", {"beta": beta}) for beta in (0.0, 0.1, 1.0, 5.0)
+    }
     return {
         "training": Study(
             ("rsgg-ce", "faithful"), "tree-cycles", ("11",), "0-9", without,
             "rsgg.rsgg_ce.left_out:RSGGCEWithout",
         ),
         "meg-asd": Study(("meg", "faithful"), "asd", ("0",), "0-3", meg),
+        "price-released": Study(
+            ("cf-gnn-explainer", "released"), "tree-cycles-lucic", ("0",), "0-9", prices,
+            name="cf-gnn-explainer-released-varied",
+        ),
+        "price-defined": Study(("cf-gnn-explainer", "faithful"), "tree-cycles-lucic", ("0",), "0-9", prices),
     }  # fmt: skip
 
 

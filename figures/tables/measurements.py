@@ -106,6 +106,8 @@ def _point(point: Any, decimals: int, with_error: bool) -> str:
 STUDIES = {
     "training": "RSGG-CE by score function on Tree-Cycles, without one part of its training",
     "meg-asd": "MEG on ASD, with one thing changed",
+    "price-released": "CF-GNNExplainer as released on nodes of Tree-Cycles, with another price β of an edge",
+    "price-defined": "CF-GNNExplainer as its paper defines it, on the same nodes, with another β",
 }
 
 

@@ -28,6 +28,12 @@ def test_no_cell_of_a_study_is_a_cell_of_a_table() -> None:
     assert not names & {name for name, _ in rows()}
 
 
+def test_no_two_studies_share_a_cell() -> None:
+    """The class is no part of a cell's address, so that a row in two variants needs two names."""
+    keys = [cell.key for study in studies().values() for cell in cells_of(study, VariationOptions())]
+    assert len(set(keys)) == len(keys)
+
+
 def test_a_study_that_is_not_there_is_a_sentence() -> None:
     with pytest.raises(UsageError, match="training"):
         Variations().plan(VariationOptions(study=["trainign"]))

@@ -29,6 +29,7 @@ from rsgg.data.nodes import (
     NodesFromFiles,
     ego_networks,
 )
+from rsgg.edges import EdgeBatch
 from rsgg.errors import DataError, OracleError
 from rsgg.graph import GraphBatch
 from rsgg.oracles.nodes import LAYERS, FrozenNodeGCN, NodeGCN
@@ -248,6 +249,34 @@ def test_training_is_deterministic_and_learns(trees: NodeDataset, oracle: NodeGC
     assert oracle.accuracy == right[trees.whole.of_split(TEST)].mean()
 
 
+def test_lists_of_edges_are_answered_like_matrices(trees: NodeDataset, oracle: NodeGCN) -> None:
+    edges, generator = EdgeBatch.of(trees.graphs), torch.Generator().manual_seed(5)
+    assert torch.equal(oracle.predict_edges(edges), oracle.predict(trees.graphs))
+    weight = torch.rand(len(edges.u), generator=generator, dtype=torch.float64)
+    soft = torch.zeros(trees.graphs.adjacency.shape, dtype=torch.float64)
+    soft[edges.graph, edges.u, edges.v] = soft[edges.graph, edges.v, edges.u] = weight
+    expected = oracle.relaxed(soft, trees.graphs.features)
+    torch.testing.assert_close(oracle.relaxed_edges(edges, weight), expected)
+    torch.testing.assert_close(oracle.relaxed_messages(edges, weight), expected)
+
+
+def test_degrees_are_constants_to_messages(trees: NodeDataset, oracle: NodeGCN) -> None:
+    """By finite differences: of everything along an edge, and of what is passed on with the degrees held."""
+    edges = EdgeBatch.of(trees.graphs.select(torch.arange(6)))
+    weight = torch.full((len(edges.u),), 0.7, dtype=torch.float64, requires_grad=True)
+    features, held, little = edges.features, weight.detach(), 1e-6
+    assert features is not None
+    pairs = edges.graph.repeat(2), torch.cat((edges.u, edges.v)), torch.cat((edges.v, edges.u))
+    for relaxed, degrees in ((oracle.relaxed_edges, None), (oracle.relaxed_messages, held.repeat(2))):
+        (slope,) = torch.autograd.grad(relaxed(edges, weight)[:, 0].sum(), weight)
+        for i in range(0, len(held), 7):
+            moved = [held.clone(), held.clone()]
+            moved[0][i] += little
+            moved[1][i] -= little
+            up, down = (oracle._logits(features, pairs, w.repeat(2), degrees).softmax(1)[:, 0].sum() for w in moved)
+            assert float(slope[i]) == pytest.approx(float(up - down) / (2 * little), abs=1e-7)
+
+
 @needs_files
 @pytest.mark.parametrize(("model", "name", "classes", "accuracy"), [
     ("syn1", "ba-shapes-lucic", 4, 138 / 140),
@@ -259,6 +288,12 @@ def test_published_weights_have_the_published_accuracy(model: str, name: str, cl
     frozen = FrozenNodeGCN(classes, model).prepared(data)
     assert frozen.accuracy == pytest.approx(accuracy, abs=1e-12)
     assert torch.equal(frozen.predict(data.graphs), frozen.predict_whole(data.whole)[data.nodes])
+
+
+@needs_files
+def test_published_weights_are_found_for_drawn_graphs_too(trees: NodeDataset) -> None:
+    frozen = FrozenNodeGCN(2, "syn4").loaded(FOLDER.parent).prepared(trees)
+    assert frozen.accuracy > 0.8  # they have not seen this graph
 
 
 def test_misuse_gets_a_sentence(trees: NodeDataset, oracle: NodeGCN) -> None:
