@@ -363,7 +363,7 @@ def search(results: Results) -> str:
 
 ELSEWHERE = (
     ("rsgg-ce", "faithful"), ("rsgg-ce-taught", "beyond"), ("rsgg-ce-certified", "beyond"),
-    ("rsgg-ce-swaps", "beyond"), WITHOUT_LEARNING,
+    ("rsgg-ce-swaps", "beyond"), ("cf-gnn-explainer", "faithful"), ("cf-gnn-explainer", "released"), WITHOUT_LEARNING,
 )  # fmt: skip
 
 
@@ -405,11 +405,47 @@ def data_sets(results: Results) -> str:
     return "\n\n".join(filter(None, parts))
 
 
+NOT_YET = "The committed reference does not hold this table yet."
+
+
+def printed_nodes(results: Results) -> str:
+    """A line for each number of CF-GNNExplainer's table and each row that it is held against, as far as measured."""
+    table = results.table("nodes_printed")
+    if table is None:
+        return NOT_YET
+    lines = []
+    for line in table[table["mean"] != ""].to_dict("records"):
+        mean, low, high = (number(line[name], 3) for name in ("mean", "pi_low", "pi_high"))
+        interval = f"[{low}, {high}]" if low != high else ""
+        ours = Cell(mean, "", line["verdict"], "", interval)
+        worth = cells(*(line[name] for name in ("verdict", "kind", "can_fail")))
+        where = cells(tasks.label(line["measured_on"]), line["metric"])
+        lines.append([*where, _name(line["method"], line["variant"]), Cell(line["printed"], "printed"), ours, *worth])
+    headings = ["On", "Metric", "Row", "Printed", "Measured [95 % prediction]", "Verdict", "Kind", "Could fail"]
+    return _pipes(headings, lines)
+
+
+def price_of_an_edge(results: Results) -> str:
+    """What the price β does to CF-GNNExplainer, as released and as defined."""
+    table = results.table("variations", as_text=False)
+    own = None if table is None else table[table["study"].str.startswith("price-")]
+    if own is None or own.empty:
+        return NOT_YET
+    shown = own[own["metric"].isin(["correctness", "ged_on_success"])]
+    lines = []
+    for (study, variation), rows in shown.groupby(["study", "variation"], sort=False):
+        by_metric = rows.set_index("metric")
+        found, size = (number(by_metric.loc[name, "mean"], 3) for name in ("correctness", "ged_on_success"))
+        matters = str(by_metric.loc["correctness", "matters"] or "")
+        lines.append(cells(measurements.STUDIES[str(study)], str(variation), found, size, matters.replace("nan", "")))
+    return _pipes(["Row", "Price", "Correctness", "GED on success", "Correctness differs for sure"], lines)
+
+
 def real_data(results: Results) -> str:
     """What the rows of Table 2 find on each task; or that the reference does not hold it yet."""
     kinds = results.table("table2_kinds")
     if kinds is None:
-        return "The committed reference does not hold this table yet."
+        return NOT_YET
     names = list(dict.fromkeys(kinds["task"]))
     found = kinds.set_index(["task", "method", "variant"])["finds"]
     rows = [row for row in methods.rows() if any((name, *row) in found.index for name in names)]
@@ -433,7 +469,8 @@ BLOCKS: dict[str, Block] = {
     "summary": summary, "ten rows": ten_rows, "results": table1, "training": training, "break even": break_even,
     "search": search, "ablations": ablations, "claims": claims_in_short, "growth": growth, "searches": searches,
     "unseen": partial(elsewhere, "unseen"), "nodes": partial(elsewhere, "nodes"), "real data": real_data,
-    "tasks": known_tasks, "data sets": data_sets, "not reproduced": not_reproduced, "further": further,
+    "printed nodes": printed_nodes, "price of an edge": price_of_an_edge, "tasks": known_tasks,
+    "data sets": data_sets, "not reproduced": not_reproduced, "further": further,
 }  # fmt: skip
 OF_NAMES = {"rows of ": rows_of, "verdicts on ": verdicts_on}  # blocks whose name ends with what they are about
 MARKED = re.compile(r"<!-- (?P<name>.+?): written by figures/prose\.py -->.*?<!-- end of (?P=name) -->", re.DOTALL)
