@@ -396,9 +396,9 @@ METHODS: list[Method] = [
         on=CF_GNN_ON, tasks=FOR_NODES, limit=NOT_TABLE_1, white_box=True, seconds_per_fold=30,
     ),
     Method(
-        "cf-gnn-explainer-slow", "control", RELEASED_CF_GNN, "CF-GNNExplainer, as released, at the README's rate", GREY,
-        "s", {"lr": 0.01, **WITH_MOMENTUM}, tasks=("ba-shapes-lucic",), limit="elsewhere there is one rate",
-        white_box=True, seconds_per_fold=30,
+        "cf-gnn-explainer-slow", "control", RELEASED_CF_GNN, "CF-GNNExplainer, as released, at the README's rate",
+        BROWN, "D", on={"ba-shapes-lucic": {"lr": 0.01, **WITH_MOMENTUM}}, tasks=("ba-shapes-lucic",),
+        limit="elsewhere there is one rate", white_box=True, seconds_per_fold=30,
     ),
     Method("obs", "search", f"{SEARCH}:OBS", "OBS", "black", "^"),
     Method("ddbs", "search", f"{SEARCH}:DDBS", "DDBS", "black", "v"),

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from rsgg.baselines.cf2 import CF2
+from rsgg.baselines.cf_gnn_explainer import CFGNNExplainer
 from rsgg.baselines.clear import CLEAR
 from rsgg.baselines.gcountergan import GCounteRGAN
 from rsgg.baselines.meg import MEG
+from rsgg.baselines.released.cf_gnn_explainer import ReleasedCFGNNExplainer
 from rsgg.errors import UsageError
 from rsgg.explainer import Choice, Explainer
 
@@ -32,6 +34,8 @@ DEFAULTS: dict[type[Explainer], dict[str, Any]] = {
         "episodes": 800, "decay": 0.997, "horizon": 2, "reward": "relaxed", "max_actions": 1024, "batch": 4,
         "interval": 8, "replay": 10_000, "lr": 1e-4, "discount": 0.95, "polyak": 0.995, "keep": 10,
     },
+    CFGNNExplainer: {"beta": 0.5, "lr": 0.1, "momentum": 0.0, "epochs": 500, "clip": 2.0},
+    ReleasedCFGNNExplainer: {"beta": 0.5, "lr": 0.1, "momentum": 0.0, "epochs": 500, "clip": 2.0},
 }  # fmt: skip
 
 # (allowed, refused): the last value inside a limit and the first outside it
@@ -52,6 +56,9 @@ LIMITS: dict[type[Explainer], dict[str, tuple[list[Any], list[Any]]]] = {
         "episodes": COUNT, "decay": SHARE, "horizon": COUNT, "max_actions": COUNT, "batch": COUNT, "interval": COUNT,
         "replay": COUNT, "lr": RATE, "discount": SHARE, "polyak": SHARE, "keep": COUNT,
     },
+    CFGNNExplainer: {
+        "beta": WEIGHT, "lr": RATE, "momentum": ([0.0, 0.99], [-0.01, 1.0]), "epochs": COUNT, "clip": RATE,
+    },
 }  # fmt: skip
 
 
@@ -67,15 +74,16 @@ CAPABLE = {
     CLEAR: {"adds", "removes", "learns", "generative", "needs_relaxation", "may_return_invalid"},
     GCounteRGAN: {"adds", "removes", "learns", "generative", "needs_relaxation", "deterministic"},
     MEG: {"adds", "removes"},
+    CFGNNExplainer: {"removes", "needs_relaxation", "deterministic"},
 }
 
 
 @pytest.mark.parametrize("method", CAPABLE)
 def test_capabilities_are_those_of_the_method(method: type[Explainer]) -> None:
-    """CF² alone tells nodes apart by their place in the graph only: images, decoders and bits know their numbers."""
+    """CF² and CF-GNNExplainer tell nodes apart by their place in the graph; images, decoders and bits know numbers."""
     declared = {name for name, value in vars(method.capabilities).items() if value is True}
     assert declared - {"permutation_invariant"} == CAPABLE[method]
-    assert method.capabilities.permutation_invariant == (method is CF2)
+    assert method.capabilities.permutation_invariant == (method in (CF2, CFGNNExplainer))
 
 
 @pytest.mark.parametrize(("method", "name"), [(method, name) for method, limits in LIMITS.items() for name in limits])
