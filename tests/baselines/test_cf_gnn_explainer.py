@@ -173,7 +173,9 @@ def test_a_budget_is_never_exceeded_and_names_itself(method: type[CFGNNExplainer
 # -- as released -----------------------------------------------------------------------------------------
 
 
-def plainly(whole: NodeGraph, oracle: NodeGCN, v: int, y: int, epochs: int) -> set[tuple[int, int]] | None:
+def plainly(
+    whole: NodeGraph, oracle: NodeGCN, v: int, y: int, settings: ReleasedCFGNNExplainer
+) -> set[tuple[int, int]] | None:
     """What the description of the released code comes to, with whole matrices: the deleted edges, or None.
 
     The subgraph within four edges of v, a full symmetric P̂ from a vector, degrees that are constants, torch's own
@@ -187,7 +189,8 @@ def plainly(whole: NodeGraph, oracle: NodeGCN, v: int, y: int, epochs: int) -> s
             a[place[s], place[t]] = a[place[t], place[s]] = 1.0
     lower = torch.tril_indices(len(near), len(near))
     vector = torch.ones(lower.shape[1], dtype=torch.float64, requires_grad=True)
-    descent = torch.optim.SGD([vector], lr=0.1)
+    momentum = settings.momentum
+    descent = torch.optim.SGD([vector], lr=settings.lr, momentum=momentum, nesterov=momentum > 0)
 
     def logits(adjacency: Tensor) -> Tensor:
         loops = adjacency + torch.eye(len(near), dtype=torch.float64)
@@ -200,7 +203,7 @@ def plainly(whole: NodeGraph, oracle: NodeGCN, v: int, y: int, epochs: int) -> s
             outputs.append(h)
         return (torch.cat(outputs, 1) @ oracle.weights["lin.weight"].T + oracle.weights["lin.bias"])[0]
 
-    for _ in range(epochs):
+    for _ in range(settings.epochs):
         matrix = torch.zeros_like(a).index_put(tuple(lower), vector)
         soft = torch.sigmoid(matrix + matrix.tril(-1).T)
         hard = (soft >= 0.5).double().detach() * a
@@ -208,17 +211,20 @@ def plainly(whole: NodeGraph, oracle: NodeGCN, v: int, y: int, epochs: int) -> s
             return {tuple(sorted((near[int(s)], near[int(t)]))) for s, t in (a - hard).nonzero()}  # type: ignore[misc]
         descent.zero_grad()
         logits(soft * a).log_softmax(0)[y].backward()
-        torch.nn.utils.clip_grad_norm_([vector], 2.0)
+        torch.nn.utils.clip_grad_norm_([vector], settings.clip)
         descent.step()
     return None
 
 
-def test_released_is_the_plain_description(trees: NodeDataset, nodes: GraphBatch, oracle: NodeGCN) -> None:
+@pytest.mark.parametrize("options", [{}, {"momentum": 0.9, "lr": 0.02}, {"clip": 0.2}])
+def test_released_is_the_plain_description(
+    trees: NodeDataset, nodes: GraphBatch, oracle: NodeGCN, options: dict[str, float]
+) -> None:
     some = nodes.select(torch.arange(12, 20))  # of both classes
-    found = 0
-    for result in ReleasedCFGNNExplainer(epochs=120).explain(some, oracle):
+    explainer, found = ReleasedCFGNNExplainer(epochs=120, **options), 0  # type: ignore[arg-type]
+    for result in explainer.explain(some, oracle):
         assert result.before is not None and result.input.node_names is not None
-        expected = plainly(trees.whole, oracle, int(result.input.node_names[0]), result.before, epochs=120)  # type: ignore[call-overload]
+        expected = plainly(trees.whole, oracle, int(result.input.node_names[0]), result.before, explainer)  # type: ignore[call-overload]
         ours = {tuple(sorted(pair)) for pair in result.removed_by_name} if result.found else None  # type: ignore[type-var]
         assert ours == expected
         found += result.found
