@@ -216,7 +216,7 @@ def plainly(
     return None
 
 
-@pytest.mark.parametrize("options", [{}, {"momentum": 0.9, "lr": 0.02}, {"clip": 0.2}])
+@pytest.mark.parametrize("options", [{}, {"momentum": 0.9, "lr": 0.02}, {"clip": 0.02, "lr": 1.0}])
 def test_released_is_the_plain_description(
     trees: NodeDataset, nodes: GraphBatch, oracle: NodeGCN, options: dict[str, float]
 ) -> None:
