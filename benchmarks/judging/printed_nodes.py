@@ -19,11 +19,10 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from benchmarks.judging.verdicts import Verdict, Worth, holds
+from benchmarks.judging.verdicts import Measured, Verdict, Worth, against_interval, worth_of
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.rules import (
     AGREES,
-    CAN_FAIL,
     CANNOT_FAIL,
     DIFFERS,
     MIN_REPLICATES,
@@ -114,19 +113,17 @@ def measured(metric: str, own: pd.DataFrame, *, same_draw: bool) -> Value:
 
 def judge(cell: dict[str, str], value: Value, *, printed_itself: bool) -> tuple[Verdict, Worth]:
     """The verdict on a printed cell, and what it is worth; `printed_itself`: this row is the one that was printed."""
-    paper, low, high = Printed(cell["value"], cell["place"]), *value.predicted
-    if math.isnan(low):
+    paper = Printed(cell["value"], cell["place"])
+    if math.isnan(value.predicted.low):
         why = f"not judged: {value.replicates} draws, and at least {MIN_REPLICATES} are needed"
         return Verdict("", why), Worth("", "")
-    inside = holds(value.predicted, paper)
-    if tasks.task(MEASURED_ON[cell["dataset"]]).generated:
-        interval = f"95 % prediction interval [{low:.2f}, {high:.2f}] over {value.replicates} draws ({OTHER_DRAWS})"
-        reason = f"the printed {paper.text} lies {'inside' if inside else 'outside'} our {interval}"
-    else:
+    basis = f"{value.replicates} draws: {OTHER_DRAWS}"
+    inside, reason = against_interval(paper, Measured(value.mean, value.predicted, basis))
+    if not tasks.task(MEASURED_ON[cell["dataset"]]).generated:
         reason = f"{paper.text} is printed, {value.mean:.4f} measured on {SAME_DRAW}"
+    worth = worth_of(value.predicted, _rivals(cell), None, REPRODUCED if inside else DIFFERS)
     if not inside:
-        return Verdict(DIFFERS, reason), Worth(CAN_FAIL, "it did")
-    worth = _worth(cell, value.predicted)
+        return Verdict(DIFFERS, reason), worth
     if printed_itself:
         return Verdict(REPRODUCED, reason), worth
     if worth.can_fail == CANNOT_FAIL:
@@ -134,15 +131,11 @@ def judge(cell: dict[str, str], value: Value, *, printed_itself: bool) -> tuple[
     return Verdict(AGREES, reason), worth
 
 
-def _worth(cell: dict[str, str], predicted: Bounds) -> Worth:
-    """Could agreement have failed? Not if the interval also holds what is printed for a rival."""
+def _rivals(cell: dict[str, str]) -> dict[str, Printed]:
+    """What is printed for the other rows of the data set, by their names here."""
     table = of_paper("cf-gnn-explainer/table", dtype=str, keep_default_na=False)
     same = (table["dataset"] == cell["dataset"]) & (table["metric"] == cell["metric"]) & (table["value"] != "")
-    rivals = table[same & (table["method"] != cell["method"])]
-    held = rivals[[holds(predicted, Printed(value, "")) for value in rivals["value"]]]
-    if held.empty:
-        return Worth(CAN_FAIL, f"our interval excludes what is printed for all {len(rivals)} rivals")
-    named = ", ".join(f"{line.value} ({line.method})" for line in held.itertuples())
-    return Worth(
-        CANNOT_FAIL, f"our interval also holds what is printed for {len(held)} of {len(rivals)} rivals: {named}"
-    )
+    others = table[same & (table["method"] != cell["method"])]
+    named = (HELD_AGAINST[method] for method in others["method"])
+    labels = (methods.label(*rows[0]) if rows else "random masks" for rows in named)
+    return {label: Printed(value, "") for label, value in zip(labels, others["value"], strict=True)}

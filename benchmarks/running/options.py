@@ -155,8 +155,10 @@ class NodeOptions(RunOptions):
 
     unused = ("folds",)
 
-    methods: Names = option(None, "Methods.", show_default="RSGG-CE taught, searches and controls")
-    datasets: Names = option(None, "Data sets.", *DATASETS, show_default="the four that are read from files")
+    methods: Names = option(None, "Methods.", show_default="RSGG-CE taught, CF-GNNExplainer, searches and controls")
+    datasets: Names = option(
+        None, "Data sets.", *DATASETS, show_default="those that are read from files, and ten draws of two"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -692,7 +692,7 @@ def wrong_probabilities(p: object, shape: tuple[int, int]) -> str:
     return "" if p.detach().isfinite().all() else "NaN or infinity"
 
 
-QUESTIONS = ("predict", "predict_edges", "relaxed", "relaxed_graphs", "relaxed_edges")
+QUESTIONS = ("predict", "predict_edges", "relaxed", "relaxed_graphs", "relaxed_edges", "relaxed_messages")
 
 
 def _reads_only(oracle: Oracle) -> bool:

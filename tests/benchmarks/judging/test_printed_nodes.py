@@ -68,7 +68,7 @@ def test_on_other_draws_it_is_the_prediction_interval() -> None:
     assert near.loc["fidelity", ["verdict", "can_fail", "replicates"]].tolist() == ["reproduced", "yes", 5]
     wide = verdicts(drawn(60, 80, 99, 71, 90), "tree-cycles-lucic")
     assert wide.loc["fidelity", ["verdict", "can_fail"]].tolist() == ["reproduced", "no"]
-    assert "0.32 (keep-ego)" in wide.loc["fidelity", "why"]
+    assert "0.32 (Only the edges around v)" in wide.loc["fidelity", "why"]
     assert verdicts(drawn(58, 60, 59, 61, 60), "tree-cycles-lucic").loc["fidelity", "verdict"] == "differs"
     few = verdicts(drawn(78, 80), "tree-cycles-lucic")
     assert few.loc["fidelity", "verdict"] == "" and "2 draws" in few.loc["fidelity", "reason"]
