@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from rsgg.baselines.cf_gnn_explainer import CFGNNExplainer, _Part
+from rsgg.baselines.cf_gnn_explainer import CFGNNExplainer, Found, _Part
 from rsgg.baselines.released.cf_gnn_explainer import ReleasedCFGNNExplainer
 from rsgg.contract import check_explainer
 from rsgg.data.nodes import GeneratedNodes, NodeDataset, NodeGraph
@@ -100,6 +100,18 @@ def test_a_price_brings_edges_back_that_were_not_needed() -> None:
     assert deleted(ReleasedCFGNNExplainer(lr=large, beta=0.1).explain([graph], oracle)) == [[(0, 1), (2, 3)]]
     assert deleted(CFGNNExplainer(lr=large, beta=0.0).explain([graph], oracle)) == [[(0, 1), (2, 3)]]
     assert deleted(CFGNNExplainer(lr=large, beta=0.1).explain([graph], oracle)) == [[(0, 1)]]
+
+
+def test_the_smallest_counterfactual_is_kept_whenever_it_is_met() -> None:
+    """Three edges, then one, then two are deleted: the one it is; what was asked about already is not asked again."""
+    edges, counted = EdgeBatch.of(GraphBatch.of([nx.cycle_graph(4)])), CountingOracle(Pairs((0, 1)))
+    found, everyone, owner = Found.nothing(edges), torch.tensor([True]), torch.arange(1)
+    for deleted_edges in ((0, 1, 2), (0,), (0,), (0, 2), (1,)):  # of 01, 03, 12, 23
+        kept = torch.ones(4, dtype=torch.bool)
+        kept[list(deleted_edges)] = False
+        found.ask(kept, everyone, torch.tensor([1]), counted, owner)
+    assert found.kept.tolist() == [False, True, True, True] and found.size.tolist() == [1.0]
+    assert not found.flips.any() and counted.calls == 4, "the last one keeps the class"
 
 
 def test_the_loss_is_the_papers() -> None:
