@@ -29,6 +29,7 @@ from benchmarks.results.summary import compare, summarise
 from benchmarks.running.experiment import Experiment, Finished
 from benchmarks.running.options import Table1Options
 from benchmarks.running.plan import cells_for
+from benchmarks.running.run_cell import Report
 
 COMPARED = ("released", "literal", "faithful")  # the variants that are compared with what is printed
 REPLICATES = {
@@ -72,10 +73,10 @@ def _number_of_replicates(task: TaskEntry, method: Method) -> int:
 
 
 def plan(options: Table1Options) -> list[Cell]:
-    """Replicate 0 of every row, the printed rows first, so that the table fills from what matters. Then the further
-    replicates, if they are asked for: always of rows that are to stand beside those of the reference.
+    """Replicate 0 of every row, then the further replicates, if they are asked for: always of rows that are to stand
+    beside those of the reference.
     """
-    first = sorted(cells_for(options), key=_turn)
+    first = cells_for(options)
     if options.seeds or options.smoke or not (options.replicates or options.beside_reference):
         return first
     wanted: dict[tuple[str, methods.Row], list[int]] = {}
@@ -90,13 +91,14 @@ def plan(options: Table1Options) -> list[Cell]:
     ]
 
 
-def _turn(cell: Cell) -> int:
-    """When the turn of a row comes: the printed ones as released, which take a minute, to the letter, as their papers
-    define them; last what is beside the paper's table: other methods, variants beyond it, renamed data sets.
+def turn(cell: Cell) -> tuple[bool, int]:
+    """When the turn of a cell comes, so that the table fills from what matters. Of replicate 0 the printed rows, as
+    released, which take a minute, to the letter, as their papers define them; then what is beside the paper's table:
+    other methods, variants beyond it, renamed data sets; then the further replicates.
     """
     is_printed = printed(cell.task.name, cell.method.name, "correctness") is not None
     in_turn = is_printed and cell.method.variant in COMPARED
-    return COMPARED.index(cell.method.variant) if in_turn else len(COMPARED)
+    return cell.seed != 0, COMPARED.index(cell.method.variant) if in_turn else len(COMPARED)
 
 
 class Table1(Experiment):
@@ -115,6 +117,9 @@ class Table1(Experiment):
 
     def plan(self, options: Any) -> list[Cell]:
         return plan(options)
+
+    def compute(self, options: Any, store: Store, report: Report) -> None:
+        self._compute(sorted(self.plan(options), key=turn), options, store, report, fresh=options.fresh)
 
     def finished(self, cells: Sequence[Cell], store: Store, reasons: Mapping[str, str], options: Any) -> Finished:
         """Beside the reference, the rows that were computed join those that are committed."""
