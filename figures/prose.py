@@ -410,7 +410,7 @@ NOT_YET = "The committed reference does not hold this table yet."
 
 def printed_nodes(results: Results) -> str:
     """A line for each number of CF-GNNExplainer's table and each row that it is held against, as far as measured."""
-    table = results.table("nodes_printed")
+    table = results.table("nodes_printed", as_text=True)
     if table is None:
         return NOT_YET
     lines = []
