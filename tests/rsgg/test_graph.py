@@ -140,7 +140,7 @@ def test_networkx_node_order_is_kept() -> None:
         (nx.MultiGraph([(0, 1), (0, 1)]), "Only undirected simple graphs"),
         (nx.Graph([(0, 0)]), "self loop at node 0"),
         (nx.Graph(), "at least one node"),
-        (Data(num_nodes=3), "no nodes or no edge_index"),
+        (Data(num_nodes=3), "has no edge_index"),
         (Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2), "not symmetric"),
         (Data(edge_index=torch.tensor([[0, 7], [7, 0]]), num_nodes=2), "number its 2 nodes from 0"),
         (Data(edge_index=torch.tensor([[0, -1], [-1, 0]]), num_nodes=2), "number its 2 nodes from 0"),
@@ -423,14 +423,24 @@ def test_graphs_that_do_not_go_together(graphs: list[Graph], sentence: str) -> N
         GraphBatch.of(graphs)
 
 
+NONE, TWO = torch.zeros(2, 3, 3, dtype=torch.uint8), torch.ones(2, dtype=torch.long)  # two graphs without edges
+
+
 @pytest.mark.parametrize(
     ("parts", "sentence"),
     [
-        ((torch.zeros(2, 3), torch.ones(2)), r"shape \(2, 3\); it must be \[graphs, nodes, nodes\]"),
-        ((torch.zeros(2, 3, 4), torch.ones(2)), r"shape \(2, 3, 4\)"),
-        ((torch.zeros(2, 3, 3), torch.ones(3)), r"2 graphs has sizes of shape \(3,\)"),
-        ((torch.zeros(2, 3, 3), torch.ones(2), torch.ones(2, 4, 1)), r"must be \[2, 3, width\]"),
-        ((torch.zeros(2, 3, 3), torch.ones(2), None, ("a",)), "2 graphs has 1 names"),
+        ((NONE[0], TWO), r"shape \(3, 3\); it must be \[graphs, nodes, nodes\]"),
+        ((NONE[:, :2], TWO), r"shape \(2, 2, 3\)"),
+        ((NONE, TWO.repeat(2)), r"2 graphs has sizes of shape \(4,\)"),
+        ((NONE, TWO * 4), "sizes beyond 1 to 3"),
+        ((NONE, TWO * 0), "sizes beyond 1 to 3"),
+        ((NONE, TWO, torch.ones(2, 4, 1)), r"must be \[2, 3, width\]"),
+        ((NONE, TWO, None, ("a",)), "2 graphs has 1 names"),
+        ((NONE.float(), TWO), r"adjacency that are a dense tensor of uint8, not one of torch\.float32"),
+        ((NONE.numpy(), TWO), "adjacency that are a dense tensor of uint8, not a ndarray"),
+        ((NONE, TWO.float()), "sizes that are a dense tensor of int64"),
+        ((NONE, TWO, torch.ones(2, 3, 1).long()), "features that are a dense tensor of real numbers"),
+        ((NONE, TWO, None, ["a", "b"]), "names that are a tuple, not a list"),
     ],
 )
 def test_batches_whose_parts_do_not_fit_are_refused(parts: tuple, sentence: str) -> None:  # type: ignore[type-arg]
