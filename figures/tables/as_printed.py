@@ -16,7 +16,7 @@ from figures.tables.numbers import number, stored
 from figures.tables.sheet import LETTERS, MEANING, SYMBOLS, tex
 
 MARKS = {"meg": r"\dag", "cf2": r"\dag", "clear": r"\ddag", "g-countergan": r"\ddag", "rsgg-ce": r"\ddag"}
-SHORT = {"tree-cycles": "TC", "asd": "ASD"}
+
 SHADED = ("correctness", "fidelity")
 GROUND = r"\cellcolor[HTML]{EFEFEF}"
 LINES = {"released": "released", "faithful": "own paper"}  # below each printed line
@@ -42,7 +42,7 @@ def latex(results: Results) -> str:
     for dataset in tasks.PAPER:
         lines.append(r"\midrule")
         block = [line for metric in TABLE1 for line in _metric(results, dataset, metric)]
-        side = rf"\multirow{{{len(block)}}}{{*}}{{\rotatebox{{90}}{{{SHORT[dataset]}}}}}"
+        side = rf"\multirow{{{len(block)}}}{{*}}{{\rotatebox{{90}}{{{tex(tasks.label(dataset))}}}}}"
         lines += [f"{side if i == 0 else ''} & {line}" for i, line in enumerate(block)]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}%", "}", r"\end{table}", ""])
 

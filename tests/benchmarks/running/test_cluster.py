@@ -22,7 +22,6 @@ import pytest
 pytest.importorskip("distributed", reason="clusters need the extra `cluster`")
 
 import distributed
-from dask.config import refresh
 
 from benchmarks import cli
 from benchmarks.registry.methods import Method
@@ -64,7 +63,7 @@ Dask = Started | subprocess.Popen[bytes]
 
 def run_dask() -> None:
     """Arguments: module of a command of Dask, and what it is given."""
-    refresh()  # environment variables are read anew
+    import_module("dask.config").refresh()  # environment variables are read anew
     _, name, *options = sys.argv
     import_module(name).main(options)
 
