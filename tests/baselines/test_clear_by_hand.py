@@ -221,7 +221,10 @@ def test_the_classifiers_term_is_the_cross_entropy_of_the_relaxation() -> None:
         edges = sum(float(matrix[u, v] + matrix[v, u]) / 2 for u in range(5) for v in range(u + 1, 5))
         many = 1 / (1 + math.exp(6.5 - edges))
         losses.append(-math.log(many if y else 1 - many))
-    counted, graphs = CountingOracle(ManyEdges()), GraphBatch(torch.zeros_like(soft), torch.full((3,), 5))
+    counted, graphs = (
+        CountingOracle(ManyEdges()),
+        GraphBatch(torch.zeros(3, 5, 5, dtype=torch.uint8), torch.full((3,), 5)),
+    )
     assert float(clear._classifier_loss(soft, graphs, wanted, counted)) == pytest.approx(np.mean(losses), rel=1e-5)
     assert counted.calls == 3
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from rsgg.contract.explainer import graphs_to_explain, training_graphs
+from rsgg.edges import EdgeBatch
 from rsgg.errors import OracleError
 from rsgg.explainer import Explainer
 from rsgg.graph import GraphBatch
@@ -49,6 +50,10 @@ class Recording(TreeCyclesOracle):
         for graph, answer in zip(graphs, answers.tolist(), strict=True):
             self.said[graph.adjacency.tobytes()].add(answer)
         return answers
+
+    def predict_edges(self, graphs: EdgeBatch) -> Tensor:
+        """About lists of edges it says what it says about matrices."""
+        return self.predict(graphs.to_dense())
 
     def relaxed_graphs(self, graphs: GraphBatch, soft: Tensor) -> Tensor:
         """Probabilities are an answer too: MEG is told them."""

@@ -406,6 +406,6 @@ def test_kinds_of_samples_are_graphs_of_the_class() -> None:
     """`_flips` asks about each generated graph: against NetworkX on graphs of its own."""
     own = training()
     graphs = gnp_graphs(12, sizes=(8,))
-    adjacency = torch.stack([torch.from_numpy(nx.to_numpy_array(graph)).float() for graph in graphs])
+    adjacency = torch.stack([torch.from_numpy(nx.to_numpy_array(graph)).to(torch.uint8) for graph in graphs])
     flips = own._flips(adjacency, torch.zeros(12, dtype=torch.long))
     assert flips.tolist() == [float(not has_cycle(graph)) for graph in graphs]

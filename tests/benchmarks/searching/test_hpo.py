@@ -345,7 +345,7 @@ def test_inner_cells_have_the_base_data_sets_hyperparameters_and_support():
 def test_cells_of_a_search_verify(undisturbed: Path):
     """Those on training graphs too."""
     findings = verify([undisturbed / "hpo"], derive=100)
-    assert not findings.wrong and len(findings.sentences) == 2, findings.sentences
+    assert not findings.wrong and len(findings.sentences) == 3, findings.sentences
     assert "all agree" in findings.sentences[-1]
     assert task_of(SEARCH.cells({})[0].definition["task"]) == SEARCH.cells({})[0].task
     with pytest.raises(DataError, match="moons is no task of this version"):
