@@ -428,15 +428,15 @@ def real_data_in_short(results: Results) -> str:
 
     valid, of = means[(*TAUGHT, "correctness")], table["task"].nunique()
     beside = "; ".join(
-        f"fewer edits than {methods.label(*rival)} on {fewer('ged_on_success', rival)} of {of} tasks and fewer questions "
-        f"on {fewer('explain_calls', rival)}"
+        f"fewer edits than {methods.label(*rival)} on {fewer('ged_on_success', rival)} of {of} tasks and fewer "
+        f"questions on {fewer('explain_calls', rival)}"
         for rival in RIVALS
     )
     return (
         f"{methods.label(*TAUGHT)} explains {valid.min():.2f} to {valid.max():.2f} of the graphs of a task. On average "
         f"over what each explains it needs {beside}. By the rule on plausibility it finds explanations on "
-        f"{on(TAUGHT, 'finds explanations')} tasks, adversarial examples on {on(TAUGHT, 'finds adversarial examples')}, "
-        f"little on {on(TAUGHT, 'finds little')}. {methods.label(*NEAREST)}, which changes many more pairs, finds "
+        f"{on(TAUGHT, 'finds explanations')} tasks, adversarial examples on "
+        f"{on(TAUGHT, 'finds adversarial examples')}, little on {on(TAUGHT, 'finds little')}. {methods.label(*NEAREST)}, which changes many more pairs, finds "
         f"explanations on {on(NEAREST, 'finds explanations')}."
     )
 
