@@ -436,8 +436,9 @@ def real_data_in_short(results: Results) -> str:
         f"{methods.label(*TAUGHT)} explains {valid.min():.2f} to {valid.max():.2f} of the graphs of a task. On average "
         f"over what each explains it needs {beside}. By the rule on plausibility it finds explanations on "
         f"{on(TAUGHT, 'finds explanations')} tasks, adversarial examples on "
-        f"{on(TAUGHT, 'finds adversarial examples')}, little on {on(TAUGHT, 'finds little')}. {methods.label(*NEAREST)}, which changes many more pairs, finds "
-        f"explanations on {on(NEAREST, 'finds explanations')}."
+        f"{on(TAUGHT, 'finds adversarial examples')}, little on {on(TAUGHT, 'finds little')}. "
+        f"{methods.label(*NEAREST)}, which changes many more pairs, finds explanations on "
+        f"{on(NEAREST, 'finds explanations')}."
     )
 
 
