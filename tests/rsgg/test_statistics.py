@@ -80,9 +80,11 @@ def test_blocks_do_not_change_the_result(monkeypatch):
     import rsgg.statistics
 
     x = RNG.normal(size=50)
-    whole = bootstrap_interval(x, resamples=999)
+    remembered = bootstrap_interval(x, resamples=999)
+    monkeypatch.setattr(rsgg.statistics, "_REMEMBERED", 0)
+    assert bootstrap_interval(x, resamples=999) == pytest.approx(remembered)
     monkeypatch.setattr(rsgg.statistics, "_BLOCK", 1000)
-    assert bootstrap_interval(x, resamples=999) == pytest.approx(whole)
+    assert bootstrap_interval(x, resamples=999) == pytest.approx(remembered)
 
 
 def test_missing_values_are_left_out_and_too_few_values_have_no_interval():

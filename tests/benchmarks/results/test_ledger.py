@@ -6,6 +6,7 @@ import json
 import os
 import random
 import resource
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -312,6 +313,28 @@ def test_compacted_cells_are_the_same_cells(many: tuple[list[Cell], Path]) -> No
     pd.testing.assert_frame_equal(*both)
     assert set(both[0]["fold"]) == {1, 2} and set(both[0]["seed"]) == {0, 1}
     assert len(one.ledger(cells)) == sum(range(12)) and one.noticed == other.noticed == []
+
+
+def test_a_compacted_cell_is_checked_once_and_not_again_in_a_copy(
+    many: tuple[list[Cell], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells, folder = many
+    compact(Store(folder / "local"), folder / "reference")
+    hashed: list[pa.Table] = []
+
+    def counted(table: pa.Table) -> str:
+        hashed.append(table)
+        return content_hash(table)
+
+    monkeypatch.setattr("benchmarks.results.ledger.content_hash", counted)
+    store = Store(folder / "reference")
+    first = [store.read(cell) for cell in cells]
+    n, copy = len(hashed), Path(shutil.copytree(folder / "reference", folder / "copy"))
+    assert n >= len(cells)
+    for again in (store, store.of_copy(copy)):
+        assert all(again.read(cell) is stored for cell, stored in zip(cells, first, strict=True))
+    assert len(hashed) == n and store.of_copy(copy).root == copy
+    assert Store(copy).read(cells[0]) is not None and len(hashed) > n, "another store checks for itself"
 
 
 def test_compacting_twice_or_from_a_compacted_store_changes_nothing(many: tuple[list[Cell], Path]) -> None:
