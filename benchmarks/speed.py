@@ -83,6 +83,8 @@ def lines_of(done: Finished) -> list[dict[str, object]]:
         ledger = stored.table.to_pandas()
         row = {"method": cell.method.name, "variant": cell.method.variant, "dataset": cell.task.name}
         explain = float(ledger["seconds"].sum())
+        if cell.base:  # its ledger has the costs of both: what the base took is in the base's own line
+            explain -= float(done.stored[cell.base.key].table["seconds"].to_pandas().sum())
         alone = None if stored.history is None else stored.history.to_pandas()["alone"].mean() * len(ledger)
         if not cell.base:  # what a base took to fit is its own
             lines.append({**row, "stage": "fit", "cpu_seconds": float(ledger["fit_seconds"].iloc[0])})

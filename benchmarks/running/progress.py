@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from types import TracebackType
 from typing import Self
 
@@ -20,9 +20,11 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 
+from benchmarks.registry import tasks
 from benchmarks.results.cell import Cell, canonical
 from benchmarks.results.files import REFERENCE
 from benchmarks.results.ledger import Store
+from benchmarks.results.reader import Results
 from benchmarks.running.run_cell import Outcome
 
 LiveTable = Callable[[pd.DataFrame], RenderableType]
@@ -32,8 +34,9 @@ REDRAW_EVERY = 2.0  # seconds: the table so far and the time left are computed a
 class Durations:
     """How long cells take: the mean of the same row's finished cells, else what they took elsewhere, else a guess.
 
-    Elsewhere is what is stored already and the committed reference: another machine, but the same work. The guess is
-    the registry's.
+    Elsewhere is what is stored already, what the reference's `speed.csv` measured, and the durations of its cells, some
+    of which were computed beside others or by older code: another machine, but the same work. The guess is the
+    registry's.
     """
 
     def __init__(self, *elsewhere: Store) -> None:
@@ -49,7 +52,8 @@ class Durations:
         if seen:
             return sum(seen) / len(seen)
         if cell.key not in self._known:
-            known = (store.duration(cell) for store in self._elsewhere)
+            *here, reference = (partial(store.duration, cell) for store in self._elsewhere)
+            known = (look() for look in (*here, partial(_measured, cell), reference))
             self._known[cell.key] = next((seconds for seconds in known if seconds), cell.method.seconds_per_fold)
         return self._known[cell.key]
 
@@ -57,6 +61,23 @@ class Durations:
         """Seconds until these cells are done, on so many workers; no less than the longest of them takes."""
         expected = [self.expect(cell) for cell in cells]
         return max(sum(expected) / jobs, max(expected, default=0.0))
+
+
+def _measured(cell: Cell) -> float | None:
+    """CPU seconds that the reference measured for a fold of this row, if the task is as Table 1 has it."""
+    row = (cell.method.name, cell.method.variant, cell.task.name)
+    return _speed().get(row) if cell.task.replicate(0) == tasks.task(cell.task.name) else None
+
+
+@cache
+def _speed() -> dict[tuple[str, str, str], float]:
+    """By method, variant and data set: fitting and explaining of fold 0, from the reference's speed.csv."""
+    table = Results((REFERENCE,)).table("speed")
+    if table is None or "cpu_seconds" not in table:
+        return {}
+    stages = table[table["stage"].isin(["fit", "explain"])]
+    seconds = stages.groupby(["method", "variant", "dataset"])["cpu_seconds"].sum()
+    return {(str(m), str(v), str(d)): float(value) for (m, v, d), value in seconds.items()}
 
 
 @lru_cache(maxsize=1 << 16)

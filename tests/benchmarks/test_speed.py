@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from benchmarks import speed
+from benchmarks.results.ledger import Store
 from benchmarks.running.options import SpeedOptions
 from benchmarks.speed import COLUMNS, Speed, first_fold, table
 
@@ -57,6 +58,9 @@ def test_fold_0_of_every_row_is_measured_and_graphs_alone_take_longer(tmp_path: 
     assert float(lines.iloc[-1]["cpu_seconds"]) == pytest.approx(
         10 * measured["cpu_seconds"].astype(float).sum(), rel=1e-4
     )
+    explain = measured[measured["stage"] == "explain"].set_index("method")["cpu_seconds"].astype(float)
+    ledger = Store(tmp_path / "speed").ledger([cell for cell in Speed().plan(options) if cell.base])
+    assert explain["obs-min"] == pytest.approx(ledger["seconds"].sum() - explain["obs"], rel=1e-3), "its own work only"
     clear = measured.set_index(["method", "stage"]).loc[("clear", "explain")]
     assert float(clear["ratio"]) > 1, "a batch is what makes it fast"
 

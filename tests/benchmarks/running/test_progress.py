@@ -15,8 +15,10 @@ from benchmarks.results.cell import Cell
 from benchmarks.results.ledger import Store
 from benchmarks.running import progress as module
 from benchmarks.running.experiment import run_cells
+from benchmarks.running.options import Table1Options
 from benchmarks.running.progress import Durations, Progress, in_words
 from benchmarks.running.run_cell import Outcome
+from benchmarks.table1 import plan
 from tests.standins import DATA, DRAWS, UNFITTABLE, cells
 
 
@@ -85,3 +87,18 @@ def test_progress_over_thousands_of_cells_costs_next_to_nothing(terminal: bool) 
             progress.done(Outcome(cell, "computed", duration=1.0) if i % 2 else Outcome(cell, "stored"))
     assert time.process_time() - start < 5
     assert not progress.waiting
+
+
+def test_what_the_reference_measured_is_expected_of_a_row_of_table_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = plan(Table1Options(methods=["clear:faithful"], datasets=["tree-cycles"], folds=["0"]))[0]
+    monkeypatch.setattr(module, "_speed", lambda: {("clear", "faithful", "tree-cycles"): 7.5})
+    assert Durations().expect(cell) == 7.5
+    larger = replace(cell, task=cell.task.varied({"n_nodes": 64}))
+    assert Durations().expect(larger) != 7.5, "another task takes another time"
+    durations = Durations()
+    durations.learn(cell, 3.0)
+    assert durations.expect(cell) == 3.0, "what is seen now counts most"
+
+
+def test_speed_of_the_reference_is_read() -> None:
+    assert module._speed()["meg", "faithful", "tree-cycles"] > 1
