@@ -12,41 +12,13 @@ from benchmarks import ablation, cli
 from benchmarks import publish as publishing
 from benchmarks.publish import publish
 from benchmarks.results import artefacts, graphs, leaderboard
-from benchmarks.results.cell import Cell
 from benchmarks.results.ledger import Damaged, Store
-from benchmarks.running.experiment import Finished, run_cells
+from benchmarks.running.experiment import run_cells
 from benchmarks.running.options import AblationOptions, Table1Options
-from benchmarks.table1 import Table1, plan
+from benchmarks.table1 import plan
 from figures import figure
 from tests import molecules
-
-ROWS = Table1Options(methods=["empty,optimum"], datasets=["tree-cycles"], seeds=["0"])
-
-
-def local_run(folder: Path, options: Table1Options = ROWS) -> list[Cell]:
-    """Cells and tables as `table1` leaves them, computed in this process."""
-    cells = plan(options)
-    store = Store(folder)
-    run_cells(cells, store)
-    Table1().write(Finished(cells, store, folder, {}), Table1Options())
-    return cells
-
-
-@pytest.fixture(scope="module")
-def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two rows of Table 1, and files that have no cells there."""
-    folder = tmp_path_factory.mktemp("local")
-    local_run(folder)
-    (folder / "runtime.csv").write_text("vary,value\n")
-    (folder / "notes.txt").write_text("not a result")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def published(local: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("published") / "reference"
-    assert cli.main(["publish", "--from", str(local), "--out", str(out)]) == 0
-    return out
+from tests.benchmarks.conftest import ROWS, local_run
 
 
 @pytest.fixture
