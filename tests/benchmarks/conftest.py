@@ -12,6 +12,7 @@ from benchmarks.results.ledger import Store
 from benchmarks.running.experiment import Finished, run_cells
 from benchmarks.running.options import Table1Options
 from benchmarks.table1 import Table1, plan
+from tests.conftest import made_once
 
 ROWS = Table1Options(methods=["empty,optimum"], datasets=["tree-cycles"], seeds=["0"])
 
@@ -28,15 +29,20 @@ def local_run(folder: Path, options: Table1Options = ROWS) -> list[Cell]:
 @pytest.fixture(scope="session")
 def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two rows of Table 1, and files that have no cells there."""
-    folder = tmp_path_factory.mktemp("local")
-    local_run(folder)
-    (folder / "runtime.csv").write_text("vary,value\n")
-    (folder / "notes.txt").write_text("not a result")
-    return folder
+
+    def make(folder: Path) -> None:
+        local_run(folder)
+        (folder / "runtime.csv").write_text("vary,value\n")
+        (folder / "notes.txt").write_text("not a result")
+
+    return made_once(tmp_path_factory, "local", make)
 
 
 @pytest.fixture(scope="session")
 def published(local: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("published") / "reference"
-    assert cli.main(["publish", "--from", str(local), "--out", str(out)]) == 0
-    return out
+    """What is published of them; tests copy it before they change it."""
+
+    def make(folder: Path) -> None:
+        assert cli.main(["publish", "--from", str(local), "--out", str(folder / "reference")]) == 0
+
+    return made_once(tmp_path_factory, "published", make) / "reference"
