@@ -100,9 +100,9 @@ def stress_layout(distance: np.ndarray) -> np.ndarray:
     points[..., : min(n, 2)] = vectors[..., -2:] * np.sqrt(np.maximum(values[:, None, -2:], 0))
     points = points + numpy_rng(0, "layout").normal(scale=0.05, size=(b, n, 2))  # lest siblings coincide
     for _ in range(STEPS):
-        between = np.linalg.norm(points[:, :, None] - points[:, None], axis=-1)
-        ratio = weight * distance / np.maximum(between, 1e-6)
-        points = inverse @ (np.eye(n) * ratio.sum(2, keepdims=True) - ratio) @ points
+        across, up = points[:, :, None, 0] - points[:, None, :, 0], points[:, :, None, 1] - points[:, None, :, 1]
+        ratio = weight * distance / np.maximum(np.sqrt(across**2 + up**2), 1e-6)
+        points = inverse @ (ratio.sum(2, keepdims=True) * points - ratio @ points)
     return points
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
+import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from benchmarks.results.cell import Cell
@@ -22,6 +26,10 @@ for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 # Where Python was told to keep no compiled modules, dozens of processes would each compile the whole project.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+
+settings.register_profile("any load", deadline=None)  # how long an example takes says how busy the machine is
+settings.load_profile("any load")
 
 
 def pytest_collection_finish() -> None:
@@ -52,6 +60,22 @@ def no_waiting_for_the_disk() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda descriptor: None)
         yield
+
+
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """A folder that `make` has filled, once for all processes of a run of the tests; nobody may change it."""
+    own = factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / name
+    with folder.with_suffix(".lock").open("a+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            try:
+                folder.mkdir()
+                make(folder)
+            except BaseException:
+                shutil.rmtree(folder)
+                raise
+    return folder
 
 
 @contextmanager

@@ -185,9 +185,12 @@ def _predicted(folds: _Folds, metric: str, expected: int) -> tuple[Bounds, str]:
 
 def fold_estimate(rows: pd.DataFrame, metric: str) -> dict[str, float]:
     """Mean, standard error and 95 % interval over fold means (of all replicates); neither for a single fold."""
-    cluster = rows["seed"] * rows["fold"].max() + rows["seed"] + rows["fold"]
-    means = fold_means(rows[metric], cluster)
-    interval = bootstrap_interval(rows[metric], clusters=cluster)
+    return _over_folds(*(rows[name].to_numpy() for name in (metric, "seed", "fold")))
+
+
+def _over_folds(values: np.ndarray, seed: np.ndarray, fold: np.ndarray) -> dict[str, float]:
+    means = fold_means(values, seed * fold.max() + seed + fold)
+    interval = bootstrap_interval(means)
     se = float(np.std(means, ddof=1) / np.sqrt(len(means))) if len(means) > 1 else float("nan")
     return {
         "mean": float(means.mean()), "se": se, "ci_low": interval.low, "ci_high": interval.high, "folds": len(means)
@@ -205,11 +208,13 @@ def means_of(rows: pd.DataFrame, metrics: Iterable[str]) -> pd.DataFrame:
     """
     chosen, lines = tuple(metrics), []
     for (task, method, variant), own in rows.groupby(ROW, sort=False) if len(rows) else ():
+        seed, fold = own["seed"].to_numpy(), own["fold"].to_numpy()
         for name in chosen:
-            known = own[own[name].notna()]
-            if len(known):
-                estimate = fold_estimate(known, name)
-                line = {"task": task, "method": method, "variant": variant, "metric": name, "n": len(known)}
+            values = own[name].to_numpy(float)
+            known = ~np.isnan(values)
+            if known.any():
+                estimate = _over_folds(values[known], seed[known], fold[known])
+                line = {"task": task, "method": method, "variant": variant, "metric": name, "n": int(known.sum())}
                 lines.append(line | {part: estimate[part] for part in ("mean", "ci_low", "ci_high")})
     return pd.DataFrame(lines, columns=list(MEANS))
 
@@ -246,7 +251,9 @@ def compare(ledger: pd.DataFrame, rows: Sequence[Method]) -> pd.DataFrame:
     for dataset, own in accounted(ledger).groupby("dataset", sort=False):
         if not (dataset in tasks.tasks() and tasks.task(dataset).generated):
             own = own[own["seed"] == own["seed"].min()]
-        present = dict(iter(own.set_index(["seed", "fold", "instance"]).groupby(["method", "variant"], sort=False)))
+        own = own.set_index(["seed", "fold", "instance"])
+        metrics = list(COMPARED_METRICS)
+        present = {row: part[metrics] for row, part in own.groupby(["method", "variant"], sort=False)}
         for question, one, other in _questions(list(present), rows):
             both = present[one].join(present[other].add_suffix("_other"), how="inner")
             pair = {"method": one[0], "variant": one[1], "against_method": other[0], "against_variant": other[1]}

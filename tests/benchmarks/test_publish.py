@@ -12,41 +12,13 @@ from benchmarks import ablation, cli
 from benchmarks import publish as publishing
 from benchmarks.publish import publish
 from benchmarks.results import artefacts, graphs, leaderboard
-from benchmarks.results.cell import Cell
 from benchmarks.results.ledger import Damaged, Store
-from benchmarks.running.experiment import Finished, run_cells
+from benchmarks.running.experiment import run_cells
 from benchmarks.running.options import AblationOptions, Table1Options
-from benchmarks.table1 import Table1, plan
+from benchmarks.table1 import plan
 from figures import figure
 from tests import molecules
-
-ROWS = Table1Options(methods=["empty,optimum"], datasets=["tree-cycles"], seeds=["0"])
-
-
-def local_run(folder: Path, options: Table1Options = ROWS) -> list[Cell]:
-    """Cells and tables as `table1` leaves them, computed in this process."""
-    cells = plan(options)
-    store = Store(folder)
-    run_cells(cells, store)
-    Table1().write(Finished(cells, store, folder, {}), Table1Options())
-    return cells
-
-
-@pytest.fixture(scope="module")
-def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two rows of Table 1, and files that have no cells there."""
-    folder = tmp_path_factory.mktemp("local")
-    local_run(folder)
-    (folder / "runtime.csv").write_text("vary,value\n")
-    (folder / "notes.txt").write_text("not a result")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def published(local: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("published") / "reference"
-    assert cli.main(["publish", "--from", str(local), "--out", str(out)]) == 0
-    return out
+from tests.benchmarks.conftest import ROWS, local_run
 
 
 @pytest.fixture
@@ -83,13 +55,14 @@ def test_every_file_is_in_the_manifest_and_what_is_no_result_stays_behind(publis
     assert files["table1.csv"]["made_by"] == "table1" and files["claims.csv"]["made_by"] == "claims"
 
 
-def test_publishing_again_changes_no_file(local: Path, published: Path, tmp_path: Path) -> None:
-    before = tmp_path / "before"
-    shutil.copytree(published, before)
-    publish(local, published)
-    for path in published.rglob("*"):
+def test_publishing_again_changes_no_file(local: Path, tmp_path: Path) -> None:
+    out, before = tmp_path / "reference", tmp_path / "before"
+    publish(local, out)
+    shutil.copytree(out, before)
+    publish(local, out)
+    for path in out.rglob("*"):
         if path.is_file() and path.name != "manifest.json":
-            assert path.read_bytes() == (before / path.relative_to(published)).read_bytes(), path.name
+            assert path.read_bytes() == (before / path.relative_to(out)).read_bytes(), path.name
 
 
 def test_the_figures_are_drawn_from_the_published_tables(published: Path) -> None:

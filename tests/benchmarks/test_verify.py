@@ -22,10 +22,8 @@ from benchmarks.running.experiment import run_cells
 from benchmarks.running.options import AblationOptions, Table1Options
 from benchmarks.table1 import plan
 from rsgg.errors import DataError
-from tests.benchmarks.test_publish import ROWS, local, published
+from tests.benchmarks.conftest import ROWS
 from tests.standins import DRAWS, cells
-
-__all__ = ["local", "published"]  # fixtures
 
 
 @pytest.fixture

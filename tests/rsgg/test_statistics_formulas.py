@@ -14,9 +14,15 @@ from rsgg import statistics
 def test_memory_for_resampling_changes_no_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     values = [0.1, 0.4, 0.2, 0.9, 0.3]
     usual = statistics.bootstrap_interval(values, resamples=200)
+    monkeypatch.setattr(statistics, "_REMEMBERED", 0)
     for held in (1, 10, 12):  # fewer than one sample of five, two samples, two and a bit
         monkeypatch.setattr(statistics, "_BLOCK", held)
         assert statistics.bootstrap_interval(values, resamples=200) == usual
+
+
+def test_percentiles_of_ten_values_are_widened_by_the_quantiles_of_the_tables() -> None:
+    """Φ(-√(10/9) · t_{.975, 9}) = Φ(-1.0541 · 2.2622) = Φ(-2.3845) = .0086 instead of .025."""
+    assert statistics._expanded_tail(0.95, 10) == pytest.approx(0.00855, abs=1e-5)
 
 
 def test_two_values_give_an_interval_of_their_mean_with_the_quantile_of_the_table() -> None:

@@ -25,6 +25,7 @@ from benchmarks.results.reader import Results
 from figures import report
 from figures.report.page import LIMIT
 from tests import molecules
+from tests.conftest import made_once
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 from selenium.webdriver.chrome.service import Service  # noqa: E402
@@ -108,14 +109,15 @@ def traces() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("report")
-    for path in REFERENCE.iterdir():
-        if path.name != "traces.parquet":  # these are made up here, and not to be written through a link
-            (folder / path.name).symlink_to(path)
-    traces().to_parquet(folder / "traces.parquet")
-    written = folder / "out" / "index.html"
-    written.parent.mkdir()
-    written.write_text(report.build(Results((folder,))), encoding="utf-8")
+    def make(folder: Path) -> None:
+        for path in REFERENCE.iterdir():
+            if path.name != "traces.parquet":  # these are made up here, and not to be written through a link
+                (folder / path.name).symlink_to(path)
+        traces().to_parquet(folder / "traces.parquet")
+        (folder / "out").mkdir()
+        (folder / "out" / "index.html").write_text(report.build(Results((folder,))), encoding="utf-8")
+
+    written = made_once(tmp_path_factory, "report", make) / "out" / "index.html"
     assert written.stat().st_size < LIMIT
     return written
 
