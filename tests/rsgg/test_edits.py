@@ -33,8 +33,10 @@ from rsgg.edits import (
     recoded,
 )
 from rsgg.errors import GraphError
+from rsgg.explainer import Counterfactual
 from rsgg.graph import Graph, GraphBatch
-from rsgg.metrics import ged, ged_with_nodes
+from rsgg.metrics import evaluate, ged, ged_with_nodes
+from rsgg.oracles import TreeCyclesOracle
 
 LABELS = 3
 
@@ -277,3 +279,14 @@ def test_the_distance_of_single_edits_is_the_exact_one(kind: int, node: int, lab
     made = made_of(graph, np.array([node_codes(kind, node, label, 5)]))
     assert formula(graph, made.graph, origins(made.node_edits, 5)) == exact(graph, made.graph) == costs
     assert [one.cost for one in made.node_edits] == [costs]
+
+
+def test_results_with_and_without_edits_of_nodes_stand_in_one_table() -> None:
+    """The distances are the exact ones: an edge fewer; a node with another label; a leaf more, which is two edits."""
+    graph, edits = path(0, 1, 0, 2), ([1], [node_codes(RELABEL, 2, 1, 4)], [node_codes(ADD_LEAF, 0, 1, 4)])
+    made = [made_of(graph, np.array(codes)) for codes in edits]
+    results = [
+        Counterfactual(graph, one.graph, i, 0, "", 1, 0.0, node_edits=one.node_edits) for i, one in enumerate(made)
+    ]
+    table = evaluate(results, TreeCyclesOracle(), [0, 0, 0])
+    assert table["ged"].tolist() == [exact(graph, one.graph) for one in made] == [1, 1, 2]
