@@ -489,23 +489,27 @@ class CountingOracle(WrappedOracle):
 
     def relaxed(self, adjacency: Tensor, features: Tensor | None = None, owner: Tensor | None = None) -> Tensor:
         """The oracle's relaxation; each soft graph scored is a call too, charged as in `predict`."""
-        shown = (adjacency, features) if not self._copies else (_copy(adjacency), _copy(features))
+        shown = self._shown(adjacency, features)
         return self._relaxed(len(adjacency), owner, lambda: self.oracle.relaxed(*shown))
 
     def relaxed_graphs(self, graphs: GraphBatch, soft: Tensor, owner: Tensor | None = None) -> Tensor:
         """As `relaxed`, for soft versions of these graphs."""
-        shown = (graphs, soft) if not self._copies else (_copy(graphs), _copy(soft))
+        shown = self._shown(graphs, soft)
         return self._relaxed(len(graphs), owner, lambda: self.oracle.relaxed_graphs(*shown))
 
     def relaxed_edges(self, graphs: EdgeBatch, weight: Tensor, owner: Tensor | None = None) -> Tensor:
         """As `relaxed`, for lists of edges."""
-        shown = (graphs, weight) if not self._copies else (_copy(graphs), _copy(weight))
+        shown = self._shown(graphs, weight)
         return self._relaxed(len(graphs), owner, lambda: self.oracle.relaxed_edges(*shown))
 
     def relaxed_messages(self, graphs: EdgeBatch, weight: Tensor, owner: Tensor | None = None) -> Tensor:
         """As `relaxed_edges`, with the other gradient."""
-        shown = (graphs, weight) if not self._copies else (_copy(graphs), _copy(weight))
+        shown = self._shown(graphs, weight)
         return self._relaxed(len(graphs), owner, lambda: self.oracle.relaxed_messages(*shown))
+
+    def _shown(self, *parts: Any) -> tuple[Any, ...]:
+        """What the oracle gets to see of a question: copies, unless it is known to read only."""
+        return tuple(map(_copy, parts)) if self._copies else parts
 
     def first_flip(self, graphs: GraphBatch, owner: Tensor, classes: Tensor) -> Tensor:
         """For candidates in the order in which each owner would ask: which one is the owner's first flip?
@@ -594,7 +598,7 @@ class CountingOracle(WrappedOracle):
     def _answers(self, graphs: GraphBatch | EdgeBatch, payer: Tensor | None = None) -> Tensor:
         self.evaluated += len(graphs)
         listed = EdgeBatch.of(graphs) if isinstance(graphs, SparseBatch) else graphs
-        shown = _copy(listed) if self._copies else listed
+        (shown,) = self._shown(listed)
         try:
             if isinstance(shown, EdgeBatch):
                 answers = self._waited_for(lambda: self.oracle.predict_edges(shown))

@@ -110,7 +110,12 @@ TARGETS = (
     Target("rsgg/oracles/asd.py", ("tests/rsgg/test_oracle.py", "tests/rsgg/test_optimum.py")),
     Target(
         "rsgg/oracles/oracle.py",
-        ("tests/rsgg/test_oracle.py", "tests/rsgg/test_edges.py", "tests/rsgg/test_counting_by_hand.py"),
+        (
+            "tests/rsgg/test_oracle.py",
+            "tests/rsgg/test_edges.py",
+            "tests/rsgg/test_counting_by_hand.py",
+            "tests/rsgg/test_odd_oracles.py",
+        ),
     ),
     Target(
         "rsgg/rsgg_ce/explainer.py",

@@ -6,6 +6,7 @@ import random
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import nullcontext
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -67,18 +68,49 @@ def test_what_an_oracle_writes_reaches_neither_data_nor_results(way: str, explai
         assert (one.found, one.edits, one.calls) == (other.found, other.edits, other.calls)
 
 
-def test_a_relaxation_that_writes_is_shown_copies() -> None:
-    class Soft(TreeCyclesOracle):
-        def relaxed(self, adjacency: Tensor, features: Tensor | None = None) -> Tensor:
-            p = super().relaxed(adjacency.clone(), features)
-            adjacency.data.fill_(7)
-            return p
+SOFT_QUESTIONS = ("relaxed", "relaxed_graphs", "relaxed_edges", "relaxed_messages")
 
-    soft = GRAPHS.adjacency.float()
-    counted, before = CountingOracle(Soft()), soft.clone()
-    counted.relaxed(soft)
-    counted.relaxed_graphs(GRAPHS, soft)
-    assert torch.equal(soft, before)
+
+def asked_softly(question: str, oracle: Oracle, graphs: GraphBatch, soft: Tensor, weight: Tensor) -> tuple[Any, ...]:
+    """Ask one of the soft questions; returns what the oracle was asked about."""
+    edges = EdgeBatch.of(graphs)
+    about = {"relaxed": (soft, None), "relaxed_graphs": (graphs, soft)}.get(question, (edges, weight))
+    getattr(CountingOracle(oracle), question)(*about)
+    return about
+
+
+@pytest.mark.parametrize("question", SOFT_QUESTIONS)
+def test_a_relaxation_that_writes_is_shown_copies(question: str) -> None:
+    class Soft(TreeCyclesOracle):
+        pass
+
+    def wiped(self: Oracle, *about: Any) -> Tensor:
+        for part in about:
+            if isinstance(part, Tensor):
+                part.data.fill_(7)
+        return torch.full((len(about[0]) if question == "relaxed" else len(GRAPHS), 2), 0.5)
+
+    setattr(Soft, question, wiped)
+    soft, weight = GRAPHS.adjacency.float(), torch.ones(int(GRAPHS.n_edges.sum()))
+    asked_softly(question, Soft(), GRAPHS, soft, weight)
+    assert torch.equal(soft, GRAPHS.adjacency.float()) and (weight == 1).all()
+
+
+@pytest.mark.parametrize("question", SOFT_QUESTIONS)
+def test_a_relaxation_that_only_reads_is_shown_the_values_themselves(question: str) -> None:
+    class Soft(TreeCyclesOracle):
+        reads_only = True
+
+    seen: list[Any] = []
+
+    def looked(self: Oracle, *about: Any) -> Tensor:
+        seen.extend(about)
+        return torch.full((len(GRAPHS), 2), 0.5)
+
+    setattr(Soft, question, looked)
+    soft, weight = GRAPHS.adjacency.float(), torch.ones(int(GRAPHS.n_edges.sum()))
+    about = asked_softly(question, Soft(), GRAPHS, soft, weight)
+    assert len(seen) == len(about) and all(one is other for one, other in zip(seen, about, strict=True))
 
 
 def test_oracles_that_only_read_are_shown_the_graphs_themselves() -> None:
