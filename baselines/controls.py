@@ -5,6 +5,7 @@ by `rsgg.minimise` reach the optimum on both data sets of the paper. Each contro
 
     Empty, Complete, Identity                constant answers; the first two never ask whether they are right
     OneRemoval                               one edge less, at random: where that is enough, nothing is explained
+    RandomKnown                              a training graph, drawn at random: how often is its class another one?
     RemoveEgo, KeepEgo                       for node classification: without the edges around v, with these alone
     RandomEdits, TwoSided                    random edits until the class changes, one by one or in doubling steps
     RandomEditsMinimised, TwoSidedMinimised  the same, made minimal
@@ -22,10 +23,11 @@ from torch import Tensor
 
 from rsgg.compose import Minimised, part_field
 from rsgg.data.nodes import target_nodes
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer
-from rsgg.graph import GraphBatch
+from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, hyper
+from rsgg.graph import GraphBatch, resized
 from rsgg.minimise import random_order
 from rsgg.oracles.oracle import CountingOracle
+from rsgg.seeds import torch_rng
 
 BLOCK_CELLS = 1 << 23  # adjacency cells in one block of speculative questions: bounds the memory
 
@@ -90,6 +92,48 @@ class OneRemoval(Explainer):
         no_edge = Candidate(None, "the graph has no edge that could be removed")
         edited = rows.adjacency ^ (rank == 0).to(torch.uint8)
         return [Candidate(a) if edges else no_edge for a, edges in zip(edited, rows.n_edges.tolist(), strict=True)]
+
+
+@dataclass(kw_only=True)
+class RandomKnown(Explainer):
+    """A training graph with as many nodes that is drawn at random, whatever its class: what retrieval is measured by.
+
+    With `recent` one of the last so many training graphs, e.g. of the present snapshot of a stream.
+    """
+
+    recent: int = hyper(0, "recent", at_least=0, doc="draw among the last so many training graphs; 0: among all")
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        adds=True, removes=True, learns=True, permutation_invariant=False, may_return_invalid=True
+    )
+
+    def _asks_about(self, n_graphs: int) -> int:
+        return 0
+
+    def _needs_every_class(self) -> bool:
+        return False
+
+    def _fit(self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, seed: int) -> None:
+        kept = graphs[max(0, len(graphs) - self.recent) :] if self.recent else graphs
+        self.known_ = GraphBatch(kept.adjacency, kept.sizes, names=("",) * len(kept))
+
+    def _explain(
+        self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
+    ) -> list[Candidate]:
+        results: list[Candidate] = []
+        for name, n in zip(graphs.names, graphs.sizes.tolist(), strict=True):
+            alike = (self.known_.sizes == n).nonzero().flatten()
+            drawn = alike[torch.randperm(len(alike), generator=torch_rng(seed, "random known", name))][:k]
+            results += map(Candidate, resized(self.known_.adjacency[drawn], graphs.n_nodes))
+            results += [Candidate(None, f"{len(alike)} known graphs have {n} nodes")] * (k - len(drawn))
+        return results
+
+    def _state(self) -> dict[str, Tensor]:
+        return {"adjacency": self.known_.adjacency, "sizes": self.known_.sizes}
+
+    def _restore(self, state: dict[str, Tensor]) -> None:
+        sizes = state["sizes"]
+        self.known_ = GraphBatch(state["adjacency"], sizes, names=("",) * len(sizes))
 
 
 @dataclass(kw_only=True)

@@ -98,6 +98,10 @@ experiment(
     "unseen --methods rsgg-ce-certified",
 )  # fmt: skip
 experiment(
+    "streams", "benchmarks.streams:Streams", "Graphs that come in snapshots: retrieval by DyGRACE beside its controls.",
+    "streams --methods dygrace",
+)  # fmt: skip
+experiment(
     "nodes", "benchmarks.nodes:Nodes", "Counterfactuals for node classification, with ego networks as graphs.",
     "nodes --data tree-cycles-nodes,tree-grid", options.NodeOptions,
 )  # fmt: skip

@@ -36,6 +36,7 @@ from benchmarks.running.options import (
     VariationOptions,
 )
 from benchmarks.searching import tables as searches
+from benchmarks.streams import Streams
 from benchmarks.table1 import Confirmation, Table1
 from benchmarks.table2 import Table2
 from benchmarks.unseen import Unseen
@@ -52,6 +53,7 @@ RENDERED: tuple[tuple[type[Experiment], RunOptions], ...] = (  # in the order in
     (Variations, VariationOptions()),
     (Nodes, NodeOptions()),
     (Unseen, RunOptions()),
+    (Streams, RunOptions()),
     (Table2, Table2Options()),
     (Robustness, Table2Options()),
 )

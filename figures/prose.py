@@ -384,6 +384,27 @@ def elsewhere(table: str, results: Results) -> str:
     return _pipes(headings, lines)
 
 
+OF_STREAMS = {
+    "correctness": "Correctness", "correctness_class_0": "of trees", "correctness_class_1": "of cyclic graphs",
+    "ged": "GED", "fit_calls": "questions to learn", "explain_calls": "to explain a graph",
+}  # fmt: skip
+
+
+def streams(results: Results) -> str:
+    """What each row finds in the streams, all snapshots together; nothing where they are not stored."""
+    table = results.table("streams")
+    if table is None:
+        return ""
+    table = table[table["snapshot"].isna()].set_index(["task", "method", "variant", "metric"])["mean"]
+    lines = [
+        cells(
+            tasks.label(task), row_label(method, variant), *(f"{own[task, method, variant, m]:.2f}" for m in OF_STREAMS)
+        )
+        for (task, method, variant), own in table.groupby(level=[0, 1, 2], sort=False)
+    ]
+    return _pipes(["Stream", "Row", *OF_STREAMS.values()], lines)
+
+
 FEW_CLASSES = 4  # are named; of more, how many there are
 
 
@@ -506,7 +527,7 @@ Block = Callable[[Results], str]
 BLOCKS: dict[str, Block] = {
     "summary": summary, "ten rows": ten_rows, "results": table1, "training": training, "break even": break_even,
     "search": search, "ablations": ablations, "claims": claims_in_short, "growth": growth, "searches": searches,
-    "unseen": partial(elsewhere, "unseen"), "nodes": partial(elsewhere, "nodes"), "real data": real_data,
+    "unseen": partial(elsewhere, "unseen"), "nodes": partial(elsewhere, "nodes"), "streams": streams, "real data": real_data,
     "real data in short": real_data_in_short,
     "printed nodes": printed_nodes, "price of an edge": price_of_an_edge, "tasks": known_tasks,
     "data sets": data_sets, "not reproduced": not_reproduced, "further": further,

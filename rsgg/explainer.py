@@ -209,6 +209,7 @@ class Capabilities:
     constraints: bool = False
 
 
+NOT_ASKED = -1  # the class of a training graph that the oracle was not asked about (`Explainer._asks_about`)
 BUDGET_USED_UP = "the oracle budget was used up"  # the reason that methods give for an owner that is exhausted
 TIME_USED_UP = "the time limit was used up"  # what it becomes where the clock, not the budget, ended the search
 
@@ -408,6 +409,13 @@ class Explainer(ABC):
         """Does it need training graphs of every class? Overridden by methods that do without."""
         return True
 
+    def _asks_about(self, n_graphs: int) -> int:
+        """Of how many training graphs, from the first on, it wants the oracle's class; that of others is `NOT_ASKED`.
+
+        Overridden by methods for streams, which ask about their beginning only.
+        """
+        return n_graphs
+
     def _lists_above(self) -> int | None:
         """Above how many nodes graphs are lists of edges (`rsgg.sparse`); None for methods that need matrices."""
         return None
@@ -430,7 +438,7 @@ class Explainer(ABC):
         self._require_relaxation(counted)
         if self.capabilities.learns:
             asked = CountingOracle(counted.oracle) if self.capabilities.reads_labels else counted  # labels cost nothing
-            batch, classes = _readable(batch, asked)
+            batch, classes = _readable(batch, asked, self._asks_about(len(batch)))
             missing = sorted(set(range(counted.n_classes)) - set(classes.tolist()))
             if missing and self._needs_every_class():
                 raise FitError(
@@ -751,23 +759,30 @@ def _result(
     )  # fmt: skip
 
 
-def _readable(batch: GraphBatch, oracle: CountingOracle) -> tuple[GraphBatch, Tensor]:
-    """The training graphs that the oracle answers about, and their classes; raises where it answers about none."""
+def _readable(batch: GraphBatch, oracle: CountingOracle, asked_about: int) -> tuple[GraphBatch, Tensor]:
+    """The training graphs without those that the oracle cannot read, and their classes.
+
+    It is asked about the first `asked_about` of them; the classes of the others are `NOT_ASKED`. Raises where it
+    answers about none.
+    """
+    asked, others = batch[:asked_about], torch.full((len(batch) - asked_about,), NOT_ASKED)
+    if not asked_about:
+        return batch, others
     try:
-        return batch, oracle.predict(batch)
+        return batch, torch.cat((oracle.predict(asked), others))
     except UnknownClass:  # its number of classes is not what it says: that concerns all graphs
         raise
     except OracleError:
-        unread = oracle.unanswered(batch)
-        if not unread or len(unread) == len(batch):
+        unread = oracle.unanswered(asked)
+        if not unread or len(unread) == len(asked):
             raise
     warnings.warn(
-        f"The oracle {oracle.name!r} could not read {len(unread)} of {len(batch)} training graphs, which are left out: "
+        f"The oracle {oracle.name!r} could not read {len(unread)} of {len(asked)} training graphs, which are left out: "
         f"{next(iter(unread.values()))}",
         stacklevel=3,
     )
     read = batch.select(torch.tensor([i for i in range(len(batch)) if i not in unread]))
-    return read, oracle.predict(read)
+    return read, torch.cat((oracle.predict(read[: asked_about - len(unread)]), others))
 
 
 def _small_ones_apart(

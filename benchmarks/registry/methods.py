@@ -261,6 +261,8 @@ WITH_MOMENTUM: Options = {"momentum": 0.9}
 CF_GNN_ON = {name: WITH_MOMENTUM for name in NODE_TASKS if name.startswith("ba-")}
 FOR_NODES = (*NODE_TASKS, *LABELLED_TASKS)
 NOT_TABLE_1 = "the paper does not compare with it"
+STREAMS = tuple(task.name for task in of_tasks.STREAMS)
+DYGRACE, PER_SNAPSHOT, NO_STREAM = "rsgg.baselines.dygrace:DyGRACE", 100, "elsewhere graphs have no time"
 RELEASED_CF_GNN = "rsgg.baselines.released.cf_gnn_explainer:ReleasedCFGNNExplainer"
 
 # CLEAR and G-CounteRGAN on graphs of up to 120 nodes: chosen for time, so that a fold takes less than a minute. CLEAR
@@ -400,6 +402,14 @@ METHODS: list[Method] = [
         BROWN, "D", on={"ba-shapes-lucic": {"lr": 0.01, **WITH_MOMENTUM}}, tasks=("ba-shapes-lucic",),
         limit="elsewhere there is one rate", white_box=True, seconds_per_fold=30,
     ),
+    Method(
+        "dygrace", "faithful", DYGRACE, "DyGRACE", BROWN, ">", {"snapshot": PER_SNAPSHOT}, tasks=STREAMS,
+        limit=NO_STREAM, seconds_per_fold=4,
+    ),
+    Method(
+        "dygrace", "released", DYGRACE, "DyGRACE, as released", BROWN, "<",
+        {"snapshot": PER_SNAPSHOT, "rec_f": "instance"}, tasks=STREAMS, limit=NO_STREAM, seconds_per_fold=4,
+    ),
     Method("obs", "search", f"{SEARCH}:OBS", "OBS", "black", "^"),
     Method("ddbs", "search", f"{SEARCH}:DDBS", "DDBS", "black", "v"),
     Method("irand", "search", f"{SEARCH}:IRand", "iRand", "black", "<"),
@@ -418,6 +428,10 @@ METHODS: list[Method] = [
     Method(
         "one-removal", "control", f"{CONTROLS}:OneRemoval", "One random removal", GREY, "s", learnt_only=True,
         limit=NO_DOMAIN,
+    ),
+    Method(
+        "random-known", "control", f"{CONTROLS}:RandomKnown", "Random graph of the snapshot", GREY, ">",
+        {"recent": PER_SNAPSHOT // 2}, tasks=STREAMS, limit=NO_STREAM,
     ),
     Method("empty", "control", f"{CONTROLS}:Empty", "Empty graph", GREY, "x"),
     Method("complete", "control", f"{CONTROLS}:Complete", "Complete graph", GREY, "+"),

@@ -247,6 +247,15 @@ NODE_TASKS = [
     ),
 ]  # fmt: skip
 
+STREAM = TaskEntry(
+    "tree-cycles-stream", "Tree-Cycles, stream", "rsgg.data:TreeCyclesStream", "rsgg.oracles:TreeCyclesOracle",
+    about="28 nodes", class_names=("tree", "cyclic"), generated=True, in_table1=False, folds=4,
+)  # fmt: skip
+STREAMS = (  # a fold is a snapshot
+    STREAM,
+    replace(STREAM, name="tree-cycles-drift", label="Tree-Cycles, cycles that grow", options={"drift": 5}),
+)
+
 TASKS: list[TaskEntry] = [
     TREE_CYCLES,
     replace(
@@ -280,6 +289,8 @@ TASKS: list[TaskEntry] = [
         f"{UNSEEN_ORACLES}:TriangleAtGivenSize", about="20 nodes", class_names=("no triangle", "with a triangle"),
         generated=True, smoke={"n_graphs": 60}, in_table1=False,
     ),
+    # Graphs that come one snapshot after the other (`./reproduce.sh streams`).
+    *STREAMS,
     *NODE_TASKS,
 ]  # fmt: skip
 

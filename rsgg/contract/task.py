@@ -115,13 +115,16 @@ def folds_are_disjoint_and_cover(subject: Subject) -> None:
     dataset = subject.problem.dataset
     given, everything = dataset.test, torch.arange(len(dataset))
     tested = everything if given is None else given
-    k = min(10, len(tested))
+    k = min(10, len(tested)) if dataset.times is None else len(dataset.times.unique())
     folds, again = dataset.folds(k, 0), dataset.folds(k, 0)
     tests = torch.cat([fold.test for fold in folds]).sort().values
     require(torch.equal(tests, tested), f"{subject.name}: the test graphs of its folds are not all graphs.")
     for fold, other in zip(folds, again, strict=True):
-        both = torch.cat((fold.train, fold.test if given is None else given)).sort().values
-        require(torch.equal(both, everything), f"{subject.name}: training and test graphs of a fold overlap.")
+        overlap = torch.isin(fold.train, fold.test if given is None or dataset.times is not None else given)
+        require(not overlap.any(), f"{subject.name}: training and test graphs of a fold overlap.")
+        if dataset.times is None:
+            both = torch.cat((fold.train, fold.test if given is None else given)).sort().values
+            require(torch.equal(both, everything), f"{subject.name}: a fold leaves out graphs.")
         require(torch.equal(fold.test, other.test), f"{subject.name}: folds differ from call to call.")
 
 

@@ -5,6 +5,7 @@ from rsgg.data.dataset import Dataset, DatasetSpec, Fold
 from rsgg.data.molecules import Molecules
 from rsgg.data.motifs import Motifs
 from rsgg.data.nodes import GeneratedNodes, NodeDataset, NodesFromFiles
+from rsgg.data.streams import TreeCyclesStream
 from rsgg.data.training_graphs import TrainingGraphs
 from rsgg.data.tree_cycles import TreeCycles
 from rsgg.data.tu import TU
@@ -22,4 +23,5 @@ __all__ = [
     "NodesFromFiles",
     "TrainingGraphs",
     "TreeCycles",
+    "TreeCyclesStream",
 ]

@@ -65,7 +65,8 @@ class Dataset:
     `feature_names` say what the columns of X are, e.g. atoms. `motif` marks the edges that are known to make the label,
     bool [B, N, N] (upper triangle). `left_out` says how many published graphs are not here, and why.
     Where the split is given, `test` are the positions (int64, ascending) of the test graphs and all others are training
-    graphs in every fold; otherwise each graph is a test graph of one fold.
+    graphs in every fold; otherwise each graph is a test graph of one fold. Where graphs come in a stream, `times` says
+    in which snapshot of it each is (int64 [B], 0, 0, …, 1, 1, …), and a fold is a snapshot (see `folds`).
     """
 
     name: str
@@ -75,6 +76,7 @@ class Dataset:
     motif: Tensor | None = None
     left_out: Mapping[str, int] = field(default_factory=dict)
     test: Tensor | None = None
+    times: Tensor | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.graphs, GraphBatch):
@@ -114,11 +116,19 @@ class Dataset:
         """The graphs at these positions, int64."""
         motif = None if self.motif is None else self.motif[index]
         test = None if self.test is None else torch.isin(index, self.test).nonzero().flatten()
-        return replace(self, graphs=self.graphs.select(index), labels=self.labels[index], motif=motif, test=test)
+        times = None if self.times is None else self.times[index]
+        graphs, labels = self.graphs.select(index), self.labels[index]
+        return replace(self, graphs=graphs, labels=labels, motif=motif, test=test, times=times)
 
     def folds(self, k: int = 10, seed: int = 0) -> list[Fold]:
-        """k disjoint shuffled folds that cover everything, or all test graphs, their sizes as equal as possible."""
+        """k disjoint shuffled folds that cover everything, or all test graphs, their sizes as equal as possible.
+
+        Those of a stream are its k snapshots: what is tested of each are its test graphs, and training graphs are, in
+        the order of the stream, all graphs before it and the others of this snapshot.
+        """
         everything = torch.arange(len(self))
+        if self.times is not None and self.test is not None:
+            return self._snapshots(self.times, self.test, k)
         tested, least = (everything, 2) if self.test is None else (self.test, 1)
         count = len(tested)
         if isinstance(k, bool) or not isinstance(k, int) or not least <= k <= count:
@@ -132,6 +142,14 @@ class Dataset:
             Fold(i, everything[~torch.isin(everything, other)], test)
             for i, (test, other) in enumerate(zip(tests, others, strict=True))
         ]
+
+    def _snapshots(self, times: Tensor, test: Tensor, k: int) -> list[Fold]:
+        count = len(times.unique())
+        if k != count:
+            raise DataError(f"{self.name} has {count} snapshots and cannot be cut into {k} folds; use {count} folds.")
+        tests = [test[times[test] == t] for t in range(count)]
+        seen = [(times <= t).nonzero().flatten() for t in range(count)]
+        return [Fold(t, seen[t][~torch.isin(seen[t], tests[t])], tests[t]) for t in range(count)]
 
     def with_encoding(self, kind: str) -> Dataset:
         """The same data set carrying node encodings of this kind, computed once and then read from the cache."""
