@@ -527,8 +527,8 @@ Block = Callable[[Results], str]
 BLOCKS: dict[str, Block] = {
     "summary": summary, "ten rows": ten_rows, "results": table1, "training": training, "break even": break_even,
     "search": search, "ablations": ablations, "claims": claims_in_short, "growth": growth, "searches": searches,
-    "unseen": partial(elsewhere, "unseen"), "nodes": partial(elsewhere, "nodes"), "streams": streams, "real data": real_data,
-    "real data in short": real_data_in_short,
+    "unseen": partial(elsewhere, "unseen"), "nodes": partial(elsewhere, "nodes"), "streams": streams,
+    "real data": real_data, "real data in short": real_data_in_short,
     "printed nodes": printed_nodes, "price of an edge": price_of_an_edge, "tasks": known_tasks,
     "data sets": data_sets, "not reproduced": not_reproduced, "further": further,
 }  # fmt: skip
