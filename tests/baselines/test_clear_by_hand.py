@@ -130,6 +130,16 @@ def test_the_gradient_by_hand_is_the_one_of_automatic_differentiation(trained: b
             assert torch.allclose(kept, other), name
 
 
+def test_an_edge_of_probability_zero_costs_what_it_does_in_torch() -> None:
+    """-log 0 is cut at 100."""
+    network, noise = CVAE(4, 3, 2, 0.0).eval(), torch.zeros(2, clear.LATENT)
+    with torch.no_grad():
+        list(network.to_edges.parameters())[-1].fill_(-1e4)  # every probability is zero
+        expected = plain_losses(network, given(), noise)
+        assert (expected[-1] == 0).all() and given().adjacency.any()
+        assert torch.allclose(clear.losses(network, given(), noise).edges, expected[2])
+
+
 def test_only_the_graphs_shown_are_returned_and_pass_a_gradient_on() -> None:
     torch.manual_seed(0)
     network, noise, towards = CVAE(4, 3, 2, 0.0), torch.randn(2, clear.LATENT), torch.randn(4, 4)
