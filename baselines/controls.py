@@ -193,11 +193,33 @@ def _first_flip(
     """Ask each graph's questions in their order, `k` times with other random orders of its pairs; take the first flip.
 
     A question -p removes the first p edges of the random order from the input, +p adds the first p missing ones, 0 asks
-    nothing; `questions` is int64 [B, Q]. Questions are evaluated in blocks, and charged only up to the first flip.
+    nothing; `questions` is int64 [B, Q].
     """
     instance = torch.arange(len(graphs)).repeat_interleave(k)
     seeds = [(*names, graphs.names[i], owner % k) for owner, i in enumerate(instance.tolist())]
     rank = _signed_order(graphs.select(instance), seeds)
+    owner = torch.arange(len(instance))
+    no_flip = "no number of random removals or additions changed the class"
+    return first_flip_in_order(graphs, classes, oracle, questions, rank, instance, owner, no_flip)
+
+
+def first_flip_in_order(
+    graphs: GraphBatch,
+    classes: Tensor,
+    oracle: CountingOracle,
+    questions: Tensor,
+    rank: Tensor,
+    instance: Tensor,
+    owner: Tensor,
+    no_flip: str,
+) -> list[Candidate]:
+    """The first flip of R orders of pairs: order r, of the graph at instance[r], is asked about for owner[r] (rising).
+
+    `rank`, int32 [R, N, N] and symmetric, numbers edges -1, -2, … and missing ones 1, 2, … in the order in which they
+    are edited. A question -p removes the first p edges from the input, +p adds the first p missing ones, 0 asks
+    nothing; `questions` is int64 [B, Q]. Questions are evaluated in blocks, and charged only up to the first flip.
+    `no_flip` is the reason where there is none.
+    """
     found: list[Tensor | None] = [None] * len(instance)
     open_ = torch.ones(len(instance), dtype=torch.bool)
     start, block = 0, 4
@@ -205,21 +227,20 @@ def _first_flip(
         rows = open_.nonzero().flatten()
         block = max(1, min(block, BLOCK_CELLS // (len(rows) * graphs.n_nodes**2)))
         question = questions[instance[rows], start : start + block]
-        owner, question = rows.repeat_interleave(question.shape[1])[question.flatten() != 0], question[question != 0]
+        row, question = rows.repeat_interleave(question.shape[1])[question.flatten() != 0], question[question != 0]
         start, block = start + block, 2 * block
-        if not len(owner):
+        if not len(row):
             continue
-        asked = _edited(graphs.adjacency[instance[owner]], rank[owner], question)
-        first = oracle.first_flip(graphs.candidates(asked, instance[owner]), owner, classes[instance[owner]])
+        asked = _edited(graphs.adjacency[instance[row]], rank[row], question)
+        first = oracle.first_flip(graphs.candidates(asked, instance[row]), owner[row], classes[instance[row]])
         for position in first.nonzero().flatten().tolist():
-            found[int(owner[position])] = asked[position].clone()
-            open_[owner[position]] = False
+            found[int(row[position])] = asked[position].clone()
+            open_[row[position]] = False
         if oracle.limited:
-            open_ &= ~torch.tensor([oracle.exhausted(i) for i in range(len(open_))])
-    no_flip = "no number of random removals or additions changed the class"
+            open_ &= ~torch.tensor([oracle.exhausted(i) for i in owner.tolist()])
     return [
         Candidate(adjacency, "" if adjacency is not None else BUDGET_USED_UP if oracle.exhausted(i) else no_flip)
-        for i, adjacency in enumerate(found)
+        for i, adjacency in zip(owner.tolist(), found, strict=True)
     ]
 
 
