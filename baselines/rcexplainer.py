@@ -73,6 +73,7 @@ NEARER = 0.9  # weight of the end of class c in bisection
 SQUARED_GAP = 1e-5  # of the two highest logits at a boundary
 MOST_STEPS = 300  # an interval shrinks to .9 of itself at least: by then to 1e-13
 TIE = 1e-6  # ε of the greedy choice
+SAME = 1e-3  # distance of unit vectors up to which boundaries are the same
 SURE = 1e-6  # distance from 0 and 1 that random numbers, and M in its entropy, keep
 DECIMALS = 4  # of scores, beyond which they are rounding errors
 NEVER_ZERO = 1e-6  # of a logarithm of a probability that is divided by, as in the authors' code
@@ -115,10 +116,10 @@ class RCExplainer(Explainer):
         edges = EdgeBatch.of(graphs)
         with torch.no_grad():
             embedded = oracle.embeddings(edges)
-        self.regions_ = Regions.none(classes)
+        self.regions_, self.mined_ = Regions.none(classes), torch.zeros(0, embedded.pooled.shape[1] + 1)
         if self.logic == "regions":
             rng = numpy_rng(seed, "rcexplainer", "boundaries")
-            self.regions_ = mined_regions(embedded.pooled, classes, oracle.head, self.pool, rng)
+            self.regions_, self.mined_ = mined_regions(embedded.pooled, classes, oracle.head, self.pool, rng)
         self.network_ = edge_network(embedded.nodes.shape[1], seed)
         self.history_: list[dict[str, float]] = []
         inputs = Inputs(edges, embedded.nodes, embedded.pooled, classes)
@@ -128,6 +129,11 @@ class RCExplainer(Explainer):
         optimiser = torch.optim.Adam(self.network_.parameters(), lr=self.lr)
         order, noise = numpy_rng(seed, "rcexplainer", "batches"), torch_rng(seed, "rcexplainer", "noise")
         count = len(inputs.edges)
+        found = {
+            "regions": float(self.regions_.there.any(1).sum()),
+            "mined": float(len(self.mined_)),
+            "distinct": float(len(distinct(self.mined_))),
+        }
         for epoch in range(self.epochs):
             temperature = self.temperature_from * (self.temperature_to / self.temperature_from) ** (epoch / self.epochs)
             total = torch.zeros(4)
@@ -141,7 +147,7 @@ class RCExplainer(Explainer):
                 total += terms.detach().sum(0)
             names = ("same", "opposite", "size", "entropy")
             parts = dict(zip(names, (total / count).tolist(), strict=True))
-            self.history_.append({"epoch": epoch, "loss": sum(parts.values()), **parts})
+            self.history_.append({"epoch": epoch, "loss": sum(parts.values()), **parts, **found})
             if epoch % 100 == 99:
                 tell(f"RCExplainer: epoch {epoch + 1} of {self.epochs}, loss {self.history_[-1]['loss']:.4f}")
 
@@ -237,7 +243,7 @@ class RCExplainer(Explainer):
         self.network_ = edge_network(width, 0)
         self.network_.load_state_dict({name: state[name] for name in self.network_.state_dict()})
         self.regions_ = Regions(**{k[len("region_") :]: v for k, v in state.items() if k.startswith("region_")})
-        self.history_ = []
+        self.mined_, self.history_ = torch.zeros(0, 0), []
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,29 +339,45 @@ class Regions:
     def tensors(self) -> dict[str, Tensor]:
         return {name: getattr(self, name) for name in ("weight", "bias", "there", "class_", "region")}
 
-    def boundaries(self) -> Tensor:
-        """All LDBs that were chosen as unit vectors (w, b) / ‖(w, b)‖, [L, d + 1]."""
-        both = torch.cat((self.weight, self.bias[:, :, None]), 2)[self.there]
-        return both / both.norm(dim=1, keepdim=True)
 
+def mined_regions(
+    pooled: Tensor, classes: Tensor, head: Head, pool: int, rng: np.random.Generator
+) -> tuple[Regions, Tensor]:
+    """Steps 1 and 2 at the top: regions until every graph, of embedding pooled[b], is in one of its class.
 
-def mined_regions(pooled: Tensor, classes: Tensor, head: Head, pool: int, rng: np.random.Generator) -> Regions:
-    """Steps 1 and 2 at the top: regions until every graph, of embedding pooled[b], is in one of its class."""
+    Also all LDBs that were mined on the way, as rows (w, b), [L, d + 1].
+    """
     region = torch.full((len(classes),), -1)
     chosen: list[tuple[Tensor, Tensor, int]] = []
+    mined: list[Tensor] = []
     for i, c in enumerate(classes.tolist()):
         if region[i] >= 0:
             continue
         others = (classes != c).nonzero().flatten().numpy()
         drawn = torch.from_numpy(rng.choice(others, min(pool, len(others)), replace=False))
         weight, bias = boundaries_between(pooled[i], pooled[drawn], c, head)
+        mined.append(torch.cat((weight, bias[:, None]), 1))
         sides = pooled @ weight.T + bias > 0
         alike = sides == sides[i]
         picked = cover(alike[classes == c], alike[classes != c])
         inside = alike[:, picked].all(1) & (classes == c) & (region < 0)
         region[inside] = len(chosen)
         chosen.append((weight[picked], bias[picked], c))
-    return Regions.of_several(chosen, region)
+    return Regions.of_several(chosen, region), torch.cat(mined)
+
+
+def distinct(boundaries: Tensor) -> Tensor:
+    """Those of these LDBs, rows (w, b), that are different hyperplanes, as unit vectors, [D, d + 1].
+
+    Two are the same if, divided by their lengths, they or their opposites are nearer than `SAME`.
+    """
+    left = boundaries / boundaries.norm(dim=1, keepdim=True)
+    kept = []
+    while len(left):
+        one = left[0]
+        kept.append(one)
+        left = left[torch.minimum((left - one).norm(dim=1), (left + one).norm(dim=1)) > SAME]
+    return torch.stack(kept) if kept else left
 
 
 def boundaries_between(inside: Tensor, outside: Tensor, c: int, head: Head) -> tuple[Tensor, Tensor]:

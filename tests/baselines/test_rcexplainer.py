@@ -17,6 +17,7 @@ from rsgg.baselines.rcexplainer import (
     Regions,
     boundaries_between,
     cover,
+    distinct,
     edge_network,
     lead,
     mined_regions,
@@ -105,7 +106,7 @@ def to_explain() -> GraphBatch:
 # -- linear decision boundaries --------------------------------------------------------------------------
 
 
-def distinct(weight: Tensor, bias: Tensor) -> int:
+def count_distinct(weight: Tensor, bias: Tensor) -> int:
     """How many of these hyperplanes differ, up to scale and sign: by comparing each with each."""
     rows = torch.cat((weight, bias[:, None]), 1)
     rows = rows / rows.norm(dim=1, keepdim=True)
@@ -140,7 +141,9 @@ def test_a_linear_head_with_two_classes_has_one_boundary() -> None:
     """Whatever is mined is ±(w₁ - w₀, b₁ - b₀)."""
     head = with_seed(0, nn.Linear(6, 2))
     weight, bias = mined(head, 2)
-    assert len(weight) > 20 and distinct(weight, bias) == 1
+    assert (
+        len(weight) > 20 and count_distinct(weight, bias) == len(distinct(torch.cat((weight, bias[:, None]), 1))) == 1
+    )
     difference, offset = head[0].weight[1] - head[0].weight[0], head[0].bias[1] - head[0].bias[0]
     assert torch.allclose(weight.abs(), difference.abs().expand_as(weight), atol=1e-5)
     assert torch.allclose(bias.abs(), offset.abs().expand_as(bias), atol=1e-4)
@@ -151,10 +154,10 @@ def test_a_third_class_or_a_hidden_layer_has_more() -> None:
     head = with_seed(0, nn.Linear(6, 3))
     weight, bias = mined(head, 3)
     known = [head[0].weight[a] - head[0].weight[b] for a, b in combinations(range(3), 2)]
-    assert distinct(weight, bias) == 3
+    assert count_distinct(weight, bias) == len(distinct(torch.cat((weight, bias[:, None]), 1))) == 3
     for row in weight:
         assert min(min((row - one).norm(), (row + one).norm()) for one in known) < 1e-5
-    assert distinct(*mined(with_seed(0, nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 2)), 2)) > 3
+    assert count_distinct(*mined(with_seed(0, nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 2)), 2)) > 3
 
 
 def test_boundaries_pass_between_the_two_points_where_the_logits_are_equal() -> None:
@@ -190,7 +193,8 @@ def test_regions_cover_every_graph_and_no_graph_of_another_class() -> None:
     head = with_seed(5, nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 2))
     pooled = 2 * torch.randn(80, 6, generator=torch.Generator().manual_seed(3))
     classes = head(pooled).detach().argmax(1)
-    regions = mined_regions(pooled, classes, head, 30, np.random.default_rng(0))
+    regions, found = mined_regions(pooled, classes, head, 30, np.random.default_rng(0))
+    assert len(distinct(found)) == count_distinct(found[:, :-1], found[:, -1]) > 2
     assert (regions.region >= 0).all() and len(regions.class_) > 2
     assert torch.equal(regions.class_[regions.region], classes)
     own = regions.of(torch.arange(80))
@@ -330,12 +334,9 @@ def test_mined_regions_and_differences_of_logits_are_the_same_thing(
     by_regions, by_logits, by_confidence = (
         RCExplainer(**options, logic=logic).fit(training, oracle) for logic in ("regions", "logits", "confidence")
     )
-    assert (
-        distinct(
-            by_regions.regions_.weight[by_regions.regions_.there], by_regions.regions_.bias[by_regions.regions_.there]
-        )
-        == 1
-    )
+    mined_, none = by_regions.history_[0], by_logits.history_[0]
+    assert (mined_["regions"], mined_["mined"], mined_["distinct"]) == (2, 2 * 20, 1)
+    assert (none["regions"], none["mined"], none["distinct"]) == (0, 0, 0)
     losses = [[step["loss"] for step in one.history_] for one in (by_regions, by_logits, by_confidence)]
     assert losses[0] == pytest.approx(losses[1], abs=1e-4) and losses[0] != pytest.approx(losses[2], abs=1e-2)
     scores = [one.edge_scores(EdgeBatch.of(to_explain), CountingOracle(oracle)) for one in (by_regions, by_logits)]
