@@ -9,7 +9,17 @@ from scipy import stats
 
 from benchmarks.registry.methods import rows
 from benchmarks.running.options import VariationOptions
-from benchmarks.variations import AS_IT_IS, Variations, cells_of, difference, judged, on_shared_folds, studies
+from benchmarks.variations import (
+    AS_IT_IS,
+    BOUNDARIES,
+    Variations,
+    boundaries,
+    cells_of,
+    difference,
+    judged,
+    on_shared_folds,
+    studies,
+)
 from rsgg.errors import UsageError
 from rsgg.rsgg_ce.left_out import PARTS
 
@@ -78,3 +88,26 @@ def test_only_sure_differences_in_correctness_and_ged_matter() -> None:
     assert found["p_holm"].iloc[1] == pytest.approx(0.003) and found["p_holm"].iloc[2] == pytest.approx(0.04)
     assert found["matters"].iloc[[1, 2, 4]].tolist() == ["yes"] * 3
     assert pd.isna(found["matters"].iloc[0]) and pd.isna(found["matters"].iloc[3])
+
+
+def test_boundaries_are_those_of_the_row_as_it_is() -> None:
+    """The last line of each fold; other variations and other studies do not count."""
+    lines = [
+        {
+            "cell": cell,
+            "dataset": "d",
+            "seed": 0,
+            "fold": fold,
+            "epoch": epoch,
+            "regions": 2.0,
+            "mined": 10.0,
+            "distinct": n,
+        }
+        for cell, fold, n in (("a", 0, 1.0), ("b", 1, 3.0), ("c", 0, 7.0), ("e", 0, 9.0))
+        for epoch in range(2)
+    ]
+    variation_of = {"a": AS_IT_IS, "b": AS_IT_IS, "c": "untrained"}
+    found = boundaries("boundaries", pd.DataFrame(lines), variation_of)
+    assert list(found.columns) == list(BOUNDARIES) and found["distinct"].tolist() == [1, 3]
+    assert found[["fold", "mined"]].to_numpy().tolist() == [[0, 10], [1, 10]] and set(found["study"]) == {"boundaries"}
+    assert boundaries("training", pd.DataFrame(lines)[["cell", "epoch"]], variation_of).empty, "others mine nothing"
