@@ -39,7 +39,7 @@ from benchmarks.searching import tables as searches
 from benchmarks.table1 import Confirmation, Table1
 from benchmarks.table2 import Table2
 from benchmarks.unseen import Unseen
-from benchmarks.variations import Variations
+from benchmarks.variations import Variations, is_counted
 from figures import figure, tradeoff
 from rsgg.errors import UsageError
 from rsgg.oracles.weights import FOLDER
@@ -48,8 +48,8 @@ COPIED = ("hpo_*.csv", "runtime*.csv", "datasets.csv", "speed*.csv")
 RENDERED: tuple[tuple[type[Experiment], RunOptions], ...] = (  # in the order in which they read each other's tables
     (Ablation, AblationOptions()),
     (Convergence, RunOptions()),
-    (Table1, Table1Options(replicates=True)),
     (Variations, VariationOptions()),
+    (Table1, Table1Options(replicates=True)),
     (Nodes, NodeOptions()),
     (Unseen, RunOptions()),
     (Table2, Table2Options()),
@@ -75,7 +75,7 @@ def publish(source: Path, out: Path) -> str:
     planned = [cell for cells in plans.values() for cell in cells]
     if not (keys := here.stored(planned)):
         raise UsageError(f"{shown(source)} holds no result of an experiment; ./reproduce.sh table1 computes some.")
-    curved = [cell for name in WITH_CURVES for cell in plans[name]]
+    curved = [cell for name in WITH_CURVES for cell in plans[name]] + [*filter(is_counted, plans["variations"])]
     compact(here, out, keys | there.stored(planned), here.stored(curved) | there.stored(curved))
     for pattern in COPIED:
         for path in sorted(source.glob(pattern)) if source != out else ():

@@ -185,6 +185,11 @@ def judged(lines: pd.DataFrame) -> pd.DataFrame:
     return lines
 
 
+def is_counted(cell: Cell) -> bool:
+    """Is this a cell whose boundaries are counted, so that what was seen of its training has to be kept?"""
+    return cell.method.name == "rcexplainer-varied" and not cell.method.options
+
+
 def boundaries(title: str, history: pd.DataFrame, variation_of: Mapping[str, str]) -> pd.DataFrame:
     """`BOUNDARIES` of one study: what was mined in each fold of the row as it is; empty where nothing is mined."""
     if history.empty or "distinct" not in history:

@@ -16,6 +16,7 @@ from benchmarks.variations import (
     boundaries,
     cells_of,
     difference,
+    is_counted,
     judged,
     on_shared_folds,
     studies,
@@ -42,6 +43,12 @@ def test_no_two_studies_share_a_cell() -> None:
     """The class is no part of a cell's address, so that a row in two variants needs two names."""
     keys = [cell.key for study in studies().values() for cell in cells_of(study, VariationOptions())]
     assert len(set(keys)) == len(keys)
+
+
+def test_the_training_of_rows_as_they_are_is_kept_where_boundaries_are_counted() -> None:
+    for title, study in studies().items():
+        for cell, name in cells_of(study, VariationOptions()).items():
+            assert is_counted(cell) == (title.startswith("boundaries") and name == AS_IT_IS)
 
 
 def test_a_study_that_is_not_there_is_a_sentence() -> None:
