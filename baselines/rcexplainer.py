@@ -33,8 +33,8 @@ Deviations from the paper, and what it leaves open:
 2. All graphs of a step go through the oracle side by side, as lists of edges with weights; M is computed of edges only,
    in both directions u, v and v, u, whose mean is the weight of the edge. ‖M‖₁ and the mean count both.
 3. How a counterfactual is made of M: removing edges one by one, with a question after each (GNNX-Bench). M is a
-   probability that saturates; edges are ordered by the mean of f_θ over both directions, rounded to `DECIMALS` places
-   so that a batch cannot matter; ties are taken in the order of the nodes' numbers.
+   probability that saturates; edges are ordered by the mean of f_θ over both directions
+   (`rsgg.baselines.controls.RemovesByScore`, which says what becomes of ties).
 4. Bisection weighs both ends as the authors' code does (.9 and .1) and ends when the gap of the logits is below √1e-5
    on the side of c, or after `MOST_STEPS` steps, on the last point of that side.
 5. The paper's weights are not at hand as printed. λ, β and μ are those of the authors' commands for graph data sets (3
@@ -60,9 +60,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import log_softmax
 
-from rsgg.baselines.controls import first_flip_in_order, only_candidate
+from rsgg.baselines.controls import RemovesByScore
 from rsgg.edges import EdgeBatch
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, hyper
+from rsgg.explainer import Capabilities, hyper
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.progress import tell
@@ -75,7 +75,6 @@ MOST_STEPS = 300  # an interval shrinks to .9 of itself at least: by then to 1e-
 TIE = 1e-6  # ε of the greedy choice
 SAME = 1e-3  # distance of unit vectors up to which boundaries are the same
 SURE = 1e-6  # distance from 0 and 1 that random numbers, and M in its entropy, keep
-DECIMALS = 4  # of scores, beyond which they are rounding errors
 NEVER_ZERO = 1e-6  # of a logarithm of a probability that is divided by, as in the authors' code
 
 Head = Callable[[Tensor], Tensor]  # logits of pooled embeddings
@@ -83,7 +82,7 @@ Draw = Callable[[Tensor], Tensor]  # M of pairs of nodes, of their embeddings si
 
 
 @dataclass(kw_only=True)
-class RCExplainer(Explainer):
+class RCExplainer(RemovesByScore):
     """RCExplainer for an oracle that shows its embeddings."""
 
     same: float = hyper(0.2, "λ", at_least=0, at_most=1, doc="weight of what is kept, against what is left out")
@@ -199,39 +198,12 @@ class RCExplainer(Explainer):
 
     # -- explaining ------------------------------------------------------------------------------------
 
-    def _explain(
-        self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
-    ) -> list[Candidate]:
-        candidates = [Candidate(None, BUDGET_USED_UP)] * len(graphs)
-        able = torch.tensor([i for i in range(len(graphs)) if not oracle.exhausted(i * k)], dtype=torch.long)
-        if len(able):
-            part, owner = graphs.select(able), able * k
-            questions = -torch.arange(1, max(int(part.n_edges.max()), 1) + 1).expand(len(part), -1)
-            questions = torch.where(-questions <= part.n_edges[:, None], questions, 0)
-            rank = self._removal_order(part, oracle, owner)
-            instance, no_flip = torch.arange(len(part)), "removing all edges in the order of the mask keeps the class"
-            found = first_flip_in_order(part, classes[able], oracle, questions, rank, instance, owner, no_flip)
-            for i, candidate in zip(able.tolist(), found, strict=True):
-                candidates[i] = candidate
-        return only_candidate(self, candidates, k)
-
-    def _removal_order(self, graphs: GraphBatch, oracle: CountingOracle, owner: Tensor) -> Tensor:
-        """When each edge is removed, int32 [B, N, N]: -1 is the first; other pairs have 1, as nothing is added."""
-        edges = EdgeBatch.of(graphs)
-        score = self.edge_scores(edges, oracle, owner).double()
-        place = np.lexsort((edges.v.numpy(), edges.u.numpy(), -score.numpy(), edges.graph.numpy()))
-        within = torch.arange(len(edges.u)) - edges.starts[edges.graph]  # edges are listed graph by graph
-        rank = torch.ones(len(graphs), graphs.n_nodes, graphs.n_nodes, dtype=torch.int32)
-        graph, u, v = (end[torch.from_numpy(place)] for end in (edges.graph, edges.u, edges.v))
-        rank[graph, u, v] = rank[graph, v, u] = (-1 - within).int()
-        return rank
-
     @torch.no_grad()
     def edge_scores(self, edges: EdgeBatch, oracle: CountingOracle, owner: Tensor | None = None) -> Tensor:
         """The score of each edge of these graphs, [K]: the higher, the earlier it is removed. One call per graph."""
         embedded = oracle.embeddings(edges, owner=owner)
         inputs = Inputs(edges, embedded.nodes, embedded.pooled, torch.zeros(len(edges), dtype=torch.long))
-        return self.network_(inputs.ends())[..., 0].mean(0).round(decimals=DECIMALS)
+        return self.network_(inputs.ends())[..., 0].mean(0)
 
     # -- saving ----------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from benchmarks.ablation import Ablation
 from benchmarks.convergence import Convergence
 from benchmarks.hpo import Hpo
 from benchmarks.nodes import Nodes
+from benchmarks.noise import NoiseCurves
 from benchmarks.results import graphs
 from benchmarks.results.artefacts import MANIFEST, Artefacts, read_manifest, unlisted
 from benchmarks.results.cell import Cell
@@ -54,8 +55,9 @@ RENDERED: tuple[tuple[type[Experiment], RunOptions], ...] = (  # in the order in
     (Unseen, RunOptions()),
     (Table2, Table2Options()),
     (Robustness, Table2Options()),
+    (NoiseCurves, Table2Options()),
 )
-WITH_CURVES = ("table1", "nodes", "table2", "robustness")  # experiments of which what an observer saw is kept
+WITH_CURVES = ("table1", "nodes", "table2", "robustness", "noise")  # experiments of which what an observer saw is kept
 CONFIRMATION = Table1Options(
     methods=["rsgg-ce:faithful", "rsgg-ce-taught", "rsgg-ce-certified", "two-sided-min", "optimum"],
     datasets=["tree-cycles", "tree-cycles-relabelled"],

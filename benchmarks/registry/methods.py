@@ -414,6 +414,14 @@ METHODS: list[Method] = [
         "RCExplainer, as released", OLIVE, "s", options=SHORT_RELEASED_RC, learnt_only=True, limit=NO_NETWORK,
         white_box=True, seconds_per_fold=60,
     ),
+    Method(
+        "rcexplainer-noldb", "control", "rsgg.baselines.rcexplainer:RCExplainer", "RCExplainer without boundaries",
+        OLIVE, "D", {"logic": "confidence"}, learnt_only=True, limit=NO_NETWORK, white_box=True, seconds_per_fold=40,
+    ),
+    Method(
+        "edge-gradient", "control", f"{CONTROLS}:EdgeGradient", "Edges by gradient", GREY, "v", learnt_only=True,
+        limit=NO_NETWORK, white_box=True,
+    ),
     Method("obs", "search", f"{SEARCH}:OBS", "OBS", "black", "^"),
     Method("ddbs", "search", f"{SEARCH}:DDBS", "DDBS", "black", "v"),
     Method("irand", "search", f"{SEARCH}:IRand", "iRand", "black", "<"),

@@ -16,7 +16,8 @@ DIGITS = "9" * 5000
 NUMBERS = ("0", "-1", "1.5", "1e9", DIGITS, "-" + DIGITS, "0-99999999999", "99999999999", "NaN", "inf", "", "½", "٣")
 WORDS = ("", " ", ",", ":", "a:b:c", "json:", ":x", "..", "\x1b[31m", "x" * 5000, "ü", "rsgg-ce", "empty", "asd")
 EXPERIMENTS = (
-    "table1", "ablation", "runtime", "convergence", "variations", "unseen", "nodes", "table2", "robustness", "traces",
+    "table1", "ablation", "runtime", "convergence", "variations", "unseen", "nodes", "table2", "robustness", "noise",
+    "traces",
 )  # fmt: skip
 TABLES = (
     "table1.csv", "ablation_cycle_size.csv", "claims.csv", "findings.csv", "convergence.csv", "runtime.csv",
