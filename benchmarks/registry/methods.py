@@ -411,8 +411,8 @@ METHODS: list[Method] = [
     ),
     Method(
         "rcexplainer", "released", "rsgg.baselines.released.rcexplainer:ReleasedRCExplainer",
-        "RCExplainer, as released", OLIVE, "s", options=SHORT_RELEASED_RC, learnt_only=True, limit=NO_NETWORK,
-        white_box=True, seconds_per_fold=60,
+        "RCExplainer, as released", OLIVE, "s", on=dict.fromkeys(LABELLED_TASKS, SHORT_RELEASED_RC), learnt_only=True,
+        limit=NO_NETWORK, white_box=True, seconds_per_fold=60,
     ),
     Method(
         "rcexplainer-noldb", "control", "rsgg.baselines.rcexplainer:RCExplainer", "RCExplainer without boundaries",

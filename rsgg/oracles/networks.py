@@ -137,7 +137,7 @@ class WeightedNeighbours(Neighbourhood):
         weight = torch.cat((self.weight, h.new_ones(len(h), 1)))
         logit = leaky_relu(source[u] + target[v], SLOPE)
         seen = logit.detach().masked_fill(weight.detach() == 0, -torch.inf)
-        highest = torch.full_like(target, -torch.inf).index_reduce(0, v, seen, "amax")
+        highest = torch.full_like(target, -torch.inf).scatter_reduce(0, v[:, None].expand_as(seen), seen, "amax")
         share = weight * (logit - highest[v]).clamp(max=30).exp()  # of weight 0, logits may be higher
         total = torch.zeros_like(target).index_add(0, v, share)
         parts = h.unflatten(1, (source.shape[1], -1))

@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from rsgg.baselines.controls import EdgeGradient, RemovesByScore
 from rsgg.baselines.rcexplainer import (
     Inputs,
     RCExplainer,
@@ -363,6 +364,13 @@ def test_an_oracle_without_embeddings_is_refused_with_a_sentence(training: Graph
         RCExplainer().fit(training, TreeCyclesOracle())
 
 
-@pytest.mark.parametrize("method", BOTH)
-def test_the_contract_is_kept(method: type[RCExplainer]) -> None:
+@pytest.mark.parametrize("method", [*BOTH, EdgeGradient])
+def test_the_contract_is_kept(method: type[RemovesByScore]) -> None:
     check_explainer(method)
+
+
+def test_a_gradient_finds_the_edge_that_decides(to_explain: GraphBatch) -> None:
+    """Of all others the class does not depend on the weight."""
+    oracle = ColouredEdges(1)
+    for graph, result in zip(to_explain, EdgeGradient().explain(to_explain, oracle), strict=True):
+        assert result.removed == pairs_of_colour(graph, 1) and result.calls == 3
