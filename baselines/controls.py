@@ -9,20 +9,24 @@ by `rsgg.minimise` reach the optimum on both data sets of the paper. Each contro
     RemoveEgo, KeepEgo                       for node classification: without the edges around v, with these alone
     RandomEdits, TwoSided                    random edits until the class changes, one by one or in doubling steps
     RandomEditsMinimised, TwoSidedMinimised  the same, made minimal
+    EdgeGradient                             edges removed in the order of one gradient of the oracle's logits
     Optimum                                  the exact optimum; it knows the rule inside the oracle
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from rsgg.compose import Minimised, part_field
 from rsgg.data.nodes import target_nodes
+from rsgg.edges import EdgeBatch
 from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, hyper
 from rsgg.graph import GraphBatch, resized
 from rsgg.minimise import random_order
@@ -237,11 +241,33 @@ def _first_flip(
     """Ask each graph's questions in their order, `k` times with other random orders of its pairs; take the first flip.
 
     A question -p removes the first p edges of the random order from the input, +p adds the first p missing ones, 0 asks
-    nothing; `questions` is int64 [B, Q]. Questions are evaluated in blocks, and charged only up to the first flip.
+    nothing; `questions` is int64 [B, Q].
     """
     instance = torch.arange(len(graphs)).repeat_interleave(k)
     seeds = [(*names, graphs.names[i], owner % k) for owner, i in enumerate(instance.tolist())]
     rank = _signed_order(graphs.select(instance), seeds)
+    owner = torch.arange(len(instance))
+    no_flip = "no number of random removals or additions changed the class"
+    return first_flip_in_order(graphs, classes, oracle, questions, rank, instance, owner, no_flip)
+
+
+def first_flip_in_order(
+    graphs: GraphBatch,
+    classes: Tensor,
+    oracle: CountingOracle,
+    questions: Tensor,
+    rank: Tensor,
+    instance: Tensor,
+    owner: Tensor,
+    no_flip: str,
+) -> list[Candidate]:
+    """The first flip of R orders of pairs: order r, of the graph at instance[r], is asked about for owner[r] (rising).
+
+    `rank`, int32 [R, N, N] and symmetric, numbers edges -1, -2, … and missing ones 1, 2, … in the order in which they
+    are edited. A question -p removes the first p edges from the input, +p adds the first p missing ones, 0 asks
+    nothing; `questions` is int64 [B, Q]. Questions are evaluated in blocks, and charged only up to the first flip.
+    `no_flip` is the reason where there is none.
+    """
     found: list[Tensor | None] = [None] * len(instance)
     open_ = torch.ones(len(instance), dtype=torch.bool)
     start, block = 0, 4
@@ -249,21 +275,20 @@ def _first_flip(
         rows = open_.nonzero().flatten()
         block = max(1, min(block, BLOCK_CELLS // (len(rows) * graphs.n_nodes**2)))
         question = questions[instance[rows], start : start + block]
-        owner, question = rows.repeat_interleave(question.shape[1])[question.flatten() != 0], question[question != 0]
+        row, question = rows.repeat_interleave(question.shape[1])[question.flatten() != 0], question[question != 0]
         start, block = start + block, 2 * block
-        if not len(owner):
+        if not len(row):
             continue
-        asked = _edited(graphs.adjacency[instance[owner]], rank[owner], question)
-        first = oracle.first_flip(graphs.candidates(asked, instance[owner]), owner, classes[instance[owner]])
+        asked = _edited(graphs.adjacency[instance[row]], rank[row], question)
+        first = oracle.first_flip(graphs.candidates(asked, instance[row]), owner[row], classes[instance[row]])
         for position in first.nonzero().flatten().tolist():
-            found[int(owner[position])] = asked[position].clone()
-            open_[owner[position]] = False
+            found[int(row[position])] = asked[position].clone()
+            open_[row[position]] = False
         if oracle.limited:
-            open_ &= ~torch.tensor([oracle.exhausted(i) for i in range(len(open_))])
-    no_flip = "no number of random removals or additions changed the class"
+            open_ &= ~torch.tensor([oracle.exhausted(i) for i in owner.tolist()])
     return [
         Candidate(adjacency, "" if adjacency is not None else BUDGET_USED_UP if oracle.exhausted(i) else no_flip)
-        for i, adjacency in enumerate(found)
+        for i, adjacency in zip(owner.tolist(), found, strict=True)
     ]
 
 
@@ -294,6 +319,73 @@ class TwoSidedMinimised(Minimised):
     """`TwoSided`, made minimal: the optimum on Tree-Cycles and all but the optimum on ASD, with nothing learnt."""
 
     base: Explainer = part_field(TwoSided, "the two-sided order")
+
+
+# -- Removing edges by their score -----------------------------------------------------------------------
+
+DECIMALS = 4  # of scores, beyond which they are rounding errors: so a batch cannot matter
+
+
+class RemovesByScore(Explainer):
+    """Removes edges one by one, the highest score first, and asks after each until the class changes. None is added.
+
+    Subclasses write `edge_scores`. Scores are rounded to `DECIMALS` places; ties are taken in the order of the nodes'
+    numbers.
+    """
+
+    @abstractmethod
+    def edge_scores(self, edges: EdgeBatch, oracle: CountingOracle, owner: Tensor | None = None) -> Tensor:
+        """The score of each edge of these graphs, [K]: the higher, the earlier it is removed. One call per graph."""
+
+    def _explain(
+        self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
+    ) -> list[Candidate]:
+        candidates = [Candidate(None, BUDGET_USED_UP)] * len(graphs)
+        able = torch.tensor([i for i in range(len(graphs)) if not oracle.exhausted(i * k)], dtype=torch.long)
+        if len(able):
+            part, owner = graphs.select(able), able * k
+            questions = -torch.arange(1, max(int(part.n_edges.max()), 1) + 1).expand(len(part), -1)
+            questions = torch.where(-questions <= part.n_edges[:, None], questions, 0)
+            rank = self._removal_order(part, oracle, owner)
+            instance, no_flip = (
+                torch.arange(len(part)),
+                "removing all edges in the order of their scores keeps the class",
+            )
+            found = first_flip_in_order(part, classes[able], oracle, questions, rank, instance, owner, no_flip)
+            for i, candidate in zip(able.tolist(), found, strict=True):
+                candidates[i] = candidate
+        return only_candidate(self, candidates, k)
+
+    def _removal_order(self, graphs: GraphBatch, oracle: CountingOracle, owner: Tensor) -> Tensor:
+        """When each edge is removed, int32 [B, N, N]: -1 is the first; other pairs have 1, as nothing is added."""
+        edges = EdgeBatch.of(graphs)
+        score = self.edge_scores(edges, oracle, owner).detach().round(decimals=DECIMALS).double()
+        place = np.lexsort((edges.v.numpy(), edges.u.numpy(), -score.numpy(), edges.graph.numpy()))
+        within = torch.arange(len(edges.u)) - edges.starts[edges.graph]  # edges are listed graph by graph
+        rank = torch.ones(len(graphs), graphs.n_nodes, graphs.n_nodes, dtype=torch.int32)
+        graph, u, v = (end[torch.from_numpy(place)] for end in (edges.graph, edges.u, edges.v))
+        rank[graph, u, v] = rank[graph, v, u] = (-1 - within).int()
+        return rank
+
+
+@dataclass(kw_only=True)
+class EdgeGradient(RemovesByScore):
+    """Edges in the order of how fast the class loses its lead as the edge fades: one gradient, nothing learnt.
+
+    The lead is the logit of the class minus the highest other one, differentiated by the weight of each edge at 1.
+    """
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        adds=False, removes=True, needs_relaxation=True, needs_embeddings=True, deterministic=True, targets=True,
+        constraints=True,
+    )  # fmt: skip
+
+    def edge_scores(self, edges: EdgeBatch, oracle: CountingOracle, owner: Tensor | None = None) -> Tensor:
+        weight = torch.ones(len(edges.u), requires_grad=True)
+        with torch.enable_grad():
+            highest = oracle.head(oracle.embeddings(edges, weight, owner).pooled).topk(2, dim=1).values
+            (gradient,) = torch.autograd.grad((highest[:, 0] - highest[:, 1]).sum(), weight, allow_unused=True)
+        return torch.zeros_like(weight) if gradient is None else gradient
 
 
 # -- Knowing the oracle ----------------------------------------------------------------------------------

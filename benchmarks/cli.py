@@ -114,6 +114,10 @@ experiment(
     "Oracles trained again, harmless edits, frozen pairs: what counterfactuals withstand.",
     "robustness --data mutag-gin", options.Table2Options,
 )  # fmt: skip
+experiment(
+    "noise", "benchmarks.noise:NoiseCurves", "Noise in the graph: are the same edges ranked high?",
+    "noise --data ba-2motifs-gin", options.Table2Options,
+)  # fmt: skip
 experiment("hpo", "benchmarks.hpo:Hpo", "Search for hyper-parameters.", "hpo --method cf2", options.HpoOptions)
 experiment(
     "traces", "benchmarks.traces:Traces", "RSGG-CE's sampler step by step, and what several candidates are worth.",

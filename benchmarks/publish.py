@@ -19,6 +19,7 @@ from benchmarks.ablation import Ablation
 from benchmarks.convergence import Convergence
 from benchmarks.hpo import Hpo
 from benchmarks.nodes import Nodes
+from benchmarks.noise import NoiseCurves
 from benchmarks.results import graphs
 from benchmarks.results.artefacts import MANIFEST, Artefacts, read_manifest, unlisted
 from benchmarks.results.cell import Cell
@@ -40,7 +41,7 @@ from benchmarks.streams import Streams
 from benchmarks.table1 import Confirmation, Table1
 from benchmarks.table2 import Table2
 from benchmarks.unseen import Unseen
-from benchmarks.variations import Variations
+from benchmarks.variations import Variations, is_counted
 from figures import figure, tradeoff
 from rsgg.errors import UsageError
 from rsgg.oracles.weights import FOLDER
@@ -49,15 +50,16 @@ COPIED = ("hpo_*.csv", "runtime*.csv", "datasets.csv", "speed*.csv")
 RENDERED: tuple[tuple[type[Experiment], RunOptions], ...] = (  # in the order in which they read each other's tables
     (Ablation, AblationOptions()),
     (Convergence, RunOptions()),
-    (Table1, Table1Options(replicates=True)),
     (Variations, VariationOptions()),
+    (Table1, Table1Options(replicates=True)),
     (Nodes, NodeOptions()),
     (Unseen, RunOptions()),
     (Streams, RunOptions()),
     (Table2, Table2Options()),
     (Robustness, Table2Options()),
+    (NoiseCurves, Table2Options()),
 )
-WITH_CURVES = ("table1", "nodes", "table2", "robustness")  # experiments of which what an observer saw is kept
+WITH_CURVES = ("table1", "nodes", "table2", "robustness", "noise")  # experiments of which what an observer saw is kept
 CONFIRMATION = Table1Options(
     methods=["rsgg-ce:faithful", "rsgg-ce-taught", "rsgg-ce-certified", "two-sided-min", "optimum"],
     datasets=["tree-cycles", "tree-cycles-relabelled"],
@@ -77,7 +79,7 @@ def publish(source: Path, out: Path) -> str:
     planned = [cell for cells in plans.values() for cell in cells]
     if not (keys := here.stored(planned)):
         raise UsageError(f"{shown(source)} holds no result of an experiment; ./reproduce.sh table1 computes some.")
-    curved = [cell for name in WITH_CURVES for cell in plans[name]]
+    curved = [cell for name in WITH_CURVES for cell in plans[name]] + [*filter(is_counted, plans["variations"])]
     compact(here, out, keys | there.stored(planned), here.stored(curved) | there.stored(curved))
     for pattern in COPIED:
         for path in sorted(source.glob(pattern)) if source != out else ():

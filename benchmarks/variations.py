@@ -11,10 +11,15 @@
   none)? Does play that learns find more than play at random? On the first four folds, since long searches take long.
 - `price-released`, `price-defined`: CF-GNNExplainer pays β for every edge that it deletes. Does β reach the mask? As
   released and as its paper defines it, on the given Tree-Cycles with its published weights.
+- `boundaries`, `boundaries-six`: RCExplainer trains on linear decision boundaries that it mines. Do they say more than
+  the logits do? On Mutagenicity, which has two classes, and on ENZYMES, which has six; both oracles have linear heads.
+  Also without the term for what is kept (as GNNX-Bench runs it), and with a network that is not trained at all.
 
 `variations.csv` has a line per study, variation and metric: the mean, and the difference from the row as it is, over
 the folds that all variations of the study have; `folds` says how many. When a variation *matters* is said in
 `benchmarks.registry.rules`. Folds of one replicate share training graphs, so p values are somewhat too small.
+`boundaries.csv` says, for each fold of the row as it is in studies of RCExplainer, how many boundaries were mined and
+how many of them differ.
 """
 
 from __future__ import annotations
@@ -45,6 +50,7 @@ COLUMNS = (
     "study", "variation", "instead", "metric", "mean", "difference", "ci_low", "ci_high", "p", "p_holm", "matters",
     "folds",
 )  # fmt: skip
+BOUNDARIES = ("study", "dataset", "seed", "fold", "regions", "mined", "distinct")
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,12 @@ def studies() -> dict[str, Study]:
     prices: dict[str, tuple[str, Options]] = {
         f"β = {beta:g}": ("instead of 0.5", {"beta": beta}) for beta in (0.0, 0.1, 1.0, 5.0)
     }
+    logic: dict[str, tuple[str, Options]] = {
+        "differences of logits": ("no boundary is mined", {"logic": "logits"}),
+        "confidence": ("log-probabilities of the class: RCExp-NoLDB", {"logic": "confidence"}),
+        "λ = 0": ("only what is left out counts, as in GNNX-Bench", {"same": 0.0}),
+        "untrained": ("the network as it is initialised", {"epochs": 1, "lr": 1e-12}),
+    }
     return {
         "training": Study(
             ("rsgg-ce", "faithful"), "tree-cycles", ("11",), "0-9", without,
@@ -98,6 +110,8 @@ def studies() -> dict[str, Study]:
             name="cf-gnn-explainer-released-varied",
         ),
         "price-defined": Study(("cf-gnn-explainer", "faithful"), "tree-cycles-lucic", ("0",), "0-9", prices),
+        "boundaries": Study(("rcexplainer", "faithful"), "mutagenicity-gcn", ("0",), "0-4", logic),
+        "boundaries-six": Study(("rcexplainer", "faithful"), "enzymes-gin", ("0",), "0-4", logic),
     }  # fmt: skip
 
 
@@ -171,6 +185,20 @@ def judged(lines: pd.DataFrame) -> pd.DataFrame:
     return lines
 
 
+def is_counted(cell: Cell) -> bool:
+    """Is this a cell whose boundaries are counted, so that what was seen of its training has to be kept?"""
+    return cell.method.name == "rcexplainer-varied" and not cell.method.options
+
+
+def boundaries(title: str, history: pd.DataFrame, variation_of: Mapping[str, str]) -> pd.DataFrame:
+    """`BOUNDARIES` of one study: what was mined in each fold of the row as it is; empty where nothing is mined."""
+    if history.empty or "distinct" not in history:
+        return pd.DataFrame(columns=list(BOUNDARIES))
+    own = history[history["cell"].map(variation_of) == AS_IT_IS]
+    last = own.dropna(subset=["distinct"]).groupby(["dataset", "seed", "fold"], as_index=False).last()
+    return last.assign(study=title)[list(BOUNDARIES)].astype(dict.fromkeys(BOUNDARIES[2:], int))
+
+
 class Variations(Experiment):
     """The studies that are asked for, side by side."""
 
@@ -188,6 +216,11 @@ class Variations(Experiment):
             if not done.ledger.empty
         ]
         files.csv("variations.csv", pd.concat(tables) if tables else pd.DataFrame(columns=list(COLUMNS)))
+        mined = [
+            boundaries(title, done.history, {cell.key: name for cell, name in cells_of(study, options).items()})
+            for title, study in chosen(options).items()
+        ]
+        files.csv("boundaries.csv", pd.concat([pd.DataFrame(columns=list(BOUNDARIES)), *mined]))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from figures.figure import REPORT, Edition, Entry, record, saved
 MODULES = (  # in the order of the paper, then what lies beyond it
     "tradeoff", "ablation", "qualitative", "runtime", "convergence", "pictograms", "difference", "method",
     "budget", "break_even", "pareto", "per_class", "paired", "edge_scores", "consensus", "real_data",
-    "robustness",
+    "robustness", "noise",
     "molecules",
 )  # fmt: skip
 LONGEST_FIRST = ("pictograms", "qualitative", "difference", "consensus", "budget")

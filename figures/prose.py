@@ -516,10 +516,10 @@ def printed_nodes(results: Results) -> str:
     return _pipes(headings, lines)
 
 
-def price_of_an_edge(results: Results) -> str:
-    """What the price β does to CF-GNNExplainer, as released and as defined."""
+def varied(studies: str, heading: str, results: Results) -> str:
+    """What variations do to Correctness and to the GED of what is found, in all studies whose names begin like this."""
     table = results.table("variations", as_text=False)
-    own = None if table is None else table[table["study"].str.startswith("price-")]
+    own = None if table is None else table[table["study"].str.startswith(studies)]
     if own is None or own.empty:
         return NOT_YET
     shown = own[own["metric"].isin(["correctness", "ged_on_success"])]
@@ -529,7 +529,7 @@ def price_of_an_edge(results: Results) -> str:
         found, size = (number(by_metric.loc[name, "mean"], 3) for name in ("correctness", "ged_on_success"))
         matters = str(by_metric.loc["correctness", "matters"] or "")
         lines.append(cells(measurements.STUDIES[str(study)], str(variation), found, size, matters.replace("nan", "")))
-    return _pipes(["Row", "Price", "Correctness", "GED on success", "Correctness differs for sure"], lines)
+    return _pipes(["Row", heading, "Correctness", "GED on success", "Correctness differs for sure"], lines)
 
 
 def real_data(results: Results) -> str:
@@ -561,7 +561,8 @@ BLOCKS: dict[str, Block] = {
     "search": search, "ablations": ablations, "claims": claims_in_short, "growth": growth, "searches": searches,
     "unseen": partial(elsewhere, "unseen"), "nodes": partial(elsewhere, "nodes"), "streams": streams,
     "real data": real_data, "real data in short": real_data_in_short, "against search": against_search,
-    "printed nodes": printed_nodes, "price of an edge": price_of_an_edge, "tasks": known_tasks,
+    "printed nodes": printed_nodes, "price of an edge": partial(varied, "price-", "Price"),
+    "boundaries": partial(varied, "boundaries", "Instead of boundaries"), "tasks": known_tasks,
     "data sets": data_sets, "not reproduced": not_reproduced, "further": further,
 }  # fmt: skip
 OF_NAMES = {"rows of ": rows_of, "verdicts on ": verdicts_on}  # blocks whose name ends with what they are about

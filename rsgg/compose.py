@@ -81,6 +81,9 @@ class Composed(Explainer):
     def _needs_relaxation(self) -> bool:
         return any(part._needs_relaxation() for part in self.parts().values())
 
+    def _needs_embeddings(self) -> bool:
+        return any(part._needs_embeddings() for part in self.parts().values())
+
     def _needs_every_class(self) -> bool:
         return any(part.capabilities.learns and part._needs_every_class() for part in self.parts().values())
 
@@ -263,6 +266,7 @@ class FirstOf(Composed):
             learns=a.learns or b.learns,
             generative=a.generative or b.generative,
             needs_relaxation=a.needs_relaxation or b.needs_relaxation,
+            needs_embeddings=a.needs_embeddings or b.needs_embeddings,
             permutation_invariant=a.permutation_invariant and b.permutation_invariant,
             deterministic=a.deterministic and b.deterministic,
             reads_labels=(a.learns or b.learns) and all(one.reads_labels for one in (a, b) if one.learns),

@@ -195,6 +195,7 @@ class Capabilities:
     learns: bool = False
     generative: bool = False
     needs_relaxation: bool = False
+    needs_embeddings: bool = False  # reads what the oracle's network makes of nodes and graphs (`Oracle.embeddings`)
     permutation_invariant: bool = True
     deterministic: bool = False
     may_return_invalid: bool = False  # returns graphs that it did not ask the oracle about, or that are not simple
@@ -405,6 +406,10 @@ class Explainer(ABC):
         """Does it differentiate the oracle? Overridden by methods for which that depends on a hyper-parameter."""
         return self.capabilities.needs_relaxation
 
+    def _needs_embeddings(self) -> bool:
+        """Does it read the oracle's embeddings?"""
+        return self.capabilities.needs_embeddings
+
     def _needs_every_class(self) -> bool:
         """Does it need training graphs of every class? Overridden by methods that do without."""
         return True
@@ -435,7 +440,7 @@ class Explainer(ABC):
         self.check_values()
         _require_whole_number("seed", seed)
         batch, counted = batch_of(graphs, self._lists_above()), _counting(oracle)
-        self._require_relaxation(counted)
+        self._require_insight(counted)
         if self.capabilities.learns:
             asked = CountingOracle(counted.oracle) if self.capabilities.reads_labels else counted  # labels cost nothing
             batch, classes = _readable(batch, asked, self._asks_about(len(batch)))
@@ -486,7 +491,7 @@ class Explainer(ABC):
         if self.capabilities.learns and not self.fitted_:
             raise NotFittedError(f"{type(self).__name__} has to be fitted before it can explain: call fit first.")
         batch, counted = batch_of(graphs, self._lists_above()), _counting(oracle)
-        self._require_relaxation(counted)
+        self._require_insight(counted)
         self._require_same_features(batch)
         self._require_target(target)
         again = partial(self.explain, oracle=counted, k=k, seed=seed, target=target, check=check)
@@ -586,11 +591,16 @@ class Explainer(ABC):
                 results[i] = _judged(results[i], class_, target, type(self).__name__)
         return results
 
-    def _require_relaxation(self, oracle: Oracle) -> None:
+    def _require_insight(self, oracle: Oracle) -> None:
         reason = oracle.why_not_differentiable() if self._needs_relaxation() else ""
         if reason:
             raise FitError(
                 f"{type(self).__name__} needs a differentiable oracle, but {reason}; black-box methods need none."
+            )
+        reason = oracle.why_no_embeddings() if self._needs_embeddings() else ""
+        if reason:
+            raise FitError(
+                f"{type(self).__name__} needs the embeddings of a network, but {reason}; black-box methods need none."
             )
 
     def _require_same_features(self, graphs: GraphBatch) -> None:

@@ -7,7 +7,7 @@ and candidate, from which all metrics follow. Importing this module loads no tor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
@@ -279,6 +279,26 @@ def removal_auroc(probabilities: Tensor, graphs: GraphBatch, important: Tensor) 
         if len(among) and len(others):
             aurocs[i] = ((among[:, None] < others) + 0.5 * (among[:, None] == others)).mean()
     return aurocs
+
+
+def auc(scores: ArrayLike, positive: ArrayLike) -> float:
+    """P(a positive has a higher score than a negative), ties counting half: the area under the ROC curve.
+
+    NaN where there is no positive or no negative.
+    """
+    values, chosen = np.asarray(scores, dtype=float), np.asarray(positive, dtype=bool)
+    high, low = values[chosen][:, None], values[~chosen]
+    return float(((high > low) + 0.5 * (high == low)).mean()) if high.size and low.size else float("nan")
+
+
+def ranking_auc(before: Mapping[int, float], after: Mapping[int, float], top: int) -> float:
+    """Does a ranking of edges survive noise? AUC of the scores `after` for the `top` edges of the scores `before`.
+
+    Both map edges, coded u · n + v, to scores. Edges of the noisy graph are ranked: those among the `top` highest of
+    the original (the first in the order of codes where scores tie) are positive. NaN where none or all of them are.
+    """
+    highest = set(sorted(before, key=lambda edge: (-before[edge], edge))[:top])
+    return auc(list(after.values()), [edge in highest for edge in after])
 
 
 class MotifRecovery(NamedTuple):

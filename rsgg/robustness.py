@@ -16,6 +16,7 @@ from rsgg.minimise import random_order
 from rsgg.oracles.gnn import TrainedGNN
 from rsgg.oracles.networks import LAYERS
 from rsgg.oracles.oracle import Oracle
+from rsgg.seeds import numpy_rng
 
 COPIES = 3  # of each kind; there are as many other architectures
 TRIES = 50  # pairs of a graph that are tried for a harmless edit
@@ -44,6 +45,33 @@ def copies_of(oracle: Oracle, graphs: GraphBatch, labels: Tensor, count: int = C
         "subsample": [TrainedGNN(own, n_classes, copy=i).fitted(graphs, labels) for i in numbers],
         "architecture": [TrainedGNN(one, n_classes).fitted(graphs, labels) for one in others],
     }
+
+
+def noisy(graphs: GraphBatch, share: float, *names: object) -> GraphBatch:
+    """The graphs with noise as RCExplainer's authors make it, drawn by these names and by each graph's own.
+
+    Of each graph a share of |E|, rounded down, of random node pairs is made an edge or none, at evens; so most of what
+    changes is added. Each node with one-hot features gets a random label with probability `share`; others keep theirs.
+    """
+    adjacency = graphs.adjacency.clone()
+    features = None if graphs.features is None else graphs.features.clone()
+    sizes, n_edges = graphs.sizes.tolist(), graphs.n_edges.tolist()
+    for i, (name, n) in enumerate(zip(graphs.names, sizes, strict=True)):
+        rng = numpy_rng("noise", *names, share, name)
+        u, v = torch.triu_indices(n, n, 1)
+        pair = torch.from_numpy(rng.permutation(len(u))[: int(share * n_edges[i])])
+        joined = torch.from_numpy(rng.integers(2, size=len(pair))).to(adjacency.dtype)
+        adjacency[i, u[pair], v[pair]] = adjacency[i, v[pair], u[pair]] = joined
+        if features is not None and _one_hot(features[i, :n]):
+            nodes = torch.from_numpy((rng.random(n) < share).nonzero()[0])
+            labels = torch.from_numpy(rng.integers(features.shape[2], size=len(nodes)))
+            features[i, nodes] = torch.nn.functional.one_hot(labels, features.shape[2]).to(features.dtype)
+    return replace(graphs, adjacency=adjacency, features=features, encodings={})
+
+
+def _one_hot(rows: Tensor) -> bool:
+    """Does every row say one of several labels?"""
+    return rows.shape[1] > 1 and bool(((rows == 0) | (rows == 1)).all() and (rows.sum(1) == 1).all())
 
 
 def harmless_edits(graphs: GraphBatch, oracle: Oracle, *names: object) -> tuple[GraphBatch, Tensor]:

@@ -37,7 +37,8 @@ class Replayed(Explainer):
         """The results of `base` on the graphs of one cell."""
         rows = with_node_edits(ledger if isinstance(ledger, pd.DataFrame) else ledger.to_pandas())
         unsure = base.capabilities.may_return_invalid or not rows["simple"].all()
-        can = replace(base.capabilities, learns=False, needs_relaxation=False, may_return_invalid=bool(unsure))
+        asks_nothing = {"learns": False, "needs_relaxation": False, "needs_embeddings": False}
+        can = replace(base.capabilities, **asks_nothing, may_return_invalid=bool(unsure))
         return cls(ledger=rows, can=can)
 
     @property

@@ -39,7 +39,7 @@ from rsgg.errors import DataError, FitError
 from rsgg.explainer import Counterfactual, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.metrics import ScoresEdges, evaluate, removal_auroc
-from rsgg.oracles import CountingOracle
+from rsgg.oracles import CountingOracle, Oracle
 from rsgg.task import Problem
 
 PATIENCE = 300.0  # seconds that an oracle from outside the project may take for a batch of questions
@@ -191,6 +191,13 @@ class TrainingCurves(Observer):
         return history_table(curves) if curves and run.cell.seed == 0 else None
 
 
+def _what_the_oracle_lacks(explainer: Explainer, oracle: Oracle) -> str:
+    """Why a method that looks inside the oracle cannot be run on it; empty where it can."""
+    can = explainer.capabilities
+    no_gradient = oracle.why_not_differentiable() if can.needs_relaxation else ""
+    return no_gradient or (oracle.why_no_embeddings() if can.needs_embeddings else "")
+
+
 def run_cell(
     cell: Cell, data_dir: Path | None = None, device: str = "cpu", observer: Observer | None = None
 ) -> Outcome:
@@ -206,9 +213,8 @@ def run_cell(
         problem = loaded(cell.task, data_dir, explainer.encoding)
         if isinstance(problem, DataError):
             return Outcome(cell, "no data", reason=str(problem))
-        no_gradient = problem.oracle.why_not_differentiable()
-        if explainer.capabilities.needs_relaxation and no_gradient:
-            return Outcome(cell, "skipped", reason=no_gradient)
+        if missing := _what_the_oracle_lacks(explainer, problem.oracle):
+            return Outcome(cell, "skipped", reason=missing)
         start = time.perf_counter()
         run = Run(cell, explainer, problem)
         if cell.method.feasible:

@@ -108,6 +108,8 @@ STUDIES = {
     "meg-asd": "MEG on ASD, with one thing changed",
     "price-released": "CF-GNNExplainer as released on nodes of Tree-Cycles, with another price β of an edge",
     "price-defined": "CF-GNNExplainer as its paper defines it, on the same nodes, with another β",
+    "boundaries": "RCExplainer on Mutagenicity (two classes), with something else in place of mined boundaries",
+    "boundaries-six": "RCExplainer on ENZYMES (six classes), with something else in place of mined boundaries",
 }
 
 

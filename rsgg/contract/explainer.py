@@ -1,8 +1,9 @@
 """What every explainer promises: `check_explainer(MyExplainer)`.
 
-The checks use a handful of graphs of eight nodes, trees and trees with cycles, with the oracle of Tree-Cycles, and two
-further oracles that know nothing of cycles. A method that needs a particular oracle or particular graphs is checked on
-those instead. An explainer class is tested in its `tiny()` preset, an instance as it is configured.
+The checks use a handful of graphs of eight nodes, trees and trees with cycles, with the oracle of Tree-Cycles (for
+methods that read embeddings, with one that has some), and two further oracles that know nothing of cycles. A method
+that needs a particular oracle or particular graphs is checked on those instead. An explainer class is tested in its
+`tiny()` preset, an instance as it is configured.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from rsgg.edits import origins
 from rsgg.errors import NotFittedError, OracleError, RSGGError, UsageError
 from rsgg.explainer import Capabilities, Choice, Counterfactual, Explainer
 from rsgg.graph import Graph, GraphBatch
-from rsgg.oracles.oracle import CountingOracle, Oracle, WrappedOracle
+from rsgg.oracles.oracle import CountingOracle, Embeddings, Oracle, WrappedOracle
 from rsgg.oracles.tree_cycles import TreeCyclesOracle
 from rsgg.seeds import numpy_rng, torch_rng
 from rsgg.task import Problem, Task
@@ -59,14 +60,18 @@ class Ground:
     many_sizes: GraphBatch | None
 
 
-def ground_of(oracle: Oracle | Problem | Task | None) -> Ground:
-    """Graphs of every class for this oracle: those of the problem, or else small ones that are made here."""
+def ground_of(oracle: Oracle | Problem | Task | None, *, embeddings: bool = False) -> Ground:
+    """Graphs of every class for this oracle: those of the problem, or else small ones that are made here.
+
+    Without an oracle, that of Tree-Cycles, or one that shows `embeddings`.
+    """
     if isinstance(oracle, Task):
         oracle = oracle.load()
     if isinstance(oracle, Problem):
         return _ground_of_problem(oracle)
     if oracle is None:
-        return Ground(TreeCyclesOracle(), training_graphs(), graphs_to_explain(), graphs_of_many_sizes())
+        made = EdgesAgainstNodes() if embeddings else TreeCyclesOracle()
+        return Ground(made, training_graphs(), graphs_to_explain(), graphs_of_many_sizes())
     reason = "not all classes are among them"
     some = graphs_of_any_kind()
     for train, test in ((training_graphs(), graphs_to_explain()), (some[N_TEST:], some[:N_TEST])):
@@ -115,7 +120,7 @@ class Subject:
             raise ContractViolation(f"{known.__name__} is no explainer; it has to be a subclass of rsgg.Explainer.")
         self.explainer = explainer
         self.chosen_oracle = oracle is not None
-        self.ground = ground_of(oracle)
+        self.ground = ground_of(oracle, embeddings=self.new()._needs_embeddings())
         self.oracle = SpyOracle(self.ground.oracle)
 
     @property
@@ -185,6 +190,10 @@ class SpyOracle(WrappedOracle):
         self.seen += len(graphs)
         return super().relaxed_messages(graphs, weight)
 
+    def embeddings(self, graphs: EdgeBatch, weight: Tensor | None = None) -> Embeddings:
+        self.seen += len(graphs)
+        return super().embeddings(graphs, weight)
+
 
 class FailingOracle(WrappedOracle):
     """Any oracle, which answers a number of batches and then breaks, as a remote model might."""
@@ -211,6 +220,9 @@ class FailingOracle(WrappedOracle):
     def relaxed_messages(self, graphs: EdgeBatch, weight: Tensor) -> Tensor:
         raise ValueError("the model is gone")
 
+    def embeddings(self, graphs: EdgeBatch, weight: Tensor | None = None) -> Embeddings:
+        raise ValueError("the model is gone")
+
 
 class TickingOracle(CountingOracle):
     """A counting oracle whose clock moves on by one second with each batch: tests time limits without waiting."""
@@ -235,6 +247,50 @@ class TriangleOracle(Oracle):
     def predict(self, graphs: GraphBatch) -> Tensor:
         adjacency = (graphs.adjacency > 0).float()
         return ((adjacency @ adjacency * adjacency).sum((1, 2)) > 0).long()
+
+
+class EdgesAgainstNodes(Oracle):
+    """Class 1 iff there are at least as many edges as nodes, as a network says it: so there are if a tree has a cycle.
+
+    A node's embedding is its degree and a one, a graph's their sums, (2 |E|, |V|); the logits are 0 and |E| - |V| + ½.
+    """
+
+    name = "edges-against-nodes"
+    reads_only = True
+
+    def predict(self, graphs: GraphBatch) -> Tensor:
+        return (graphs.n_edges >= graphs.sizes).long()
+
+    def why_not_differentiable(self) -> str:
+        return ""
+
+    def relaxed(self, adjacency: Tensor, features: Tensor | None = None) -> Tensor:
+        return self._probabilities(adjacency, torch.full((len(adjacency),), adjacency.shape[1]))
+
+    def relaxed_graphs(self, graphs: GraphBatch, soft: Tensor) -> Tensor:
+        return self._probabilities(soft, graphs.sizes)
+
+    def _probabilities(self, soft: Tensor, sizes: Tensor) -> Tensor:
+        return self.head(torch.stack((soft.sum((1, 2)), sizes.to(soft.dtype)), 1)).softmax(1)
+
+    def relaxed_edges(self, graphs: EdgeBatch, weight: Tensor) -> Tensor:
+        return self.head(self.embeddings(graphs, weight).pooled).softmax(1)
+
+    def why_no_embeddings(self) -> str:
+        return ""
+
+    def embeddings(self, graphs: EdgeBatch, weight: Tensor | None = None) -> Embeddings:
+        weight = torch.ones(len(graphs.u)) if weight is None else weight
+        first, owner = graphs.sizes.cumsum(0) - graphs.sizes, graphs.graph
+        degree = weight.new_zeros(int(graphs.sizes.sum()))
+        for end in (graphs.u, graphs.v):
+            degree = degree.index_add(0, first[owner] + end, weight)
+        nodes = torch.stack((degree, torch.ones_like(degree)), 1)
+        return Embeddings(nodes, torch.segment_reduce(nodes, "sum", lengths=graphs.sizes))
+
+    def head(self, pooled: Tensor) -> Tensor:
+        above = pooled[:, 0] / 2 - pooled[:, 1] + 0.5
+        return torch.stack((torch.zeros_like(above), above), 1)
 
 
 class EdgesModuloThree(Oracle):

@@ -212,6 +212,25 @@ def _require_no_relaxation(subject: Subject, graphs: GraphBatch) -> None:
     )
 
 
+def embeddings_agree_with_the_class(subject: Subject) -> str | None:
+    """`embeddings` has a row per node and per graph and gradients, and their `head` decides as `predict` does."""
+    edges, oracle = EdgeBatch.of(subject.graphs), subject.oracle
+    if why_not := oracle.why_no_embeddings():
+        return why_not
+    weight = torch.ones(len(edges.u), requires_grad=True)
+    for nodes, pooled in (oracle.embeddings(edges), oracle.embeddings(edges, weight)):
+        rows = int(edges.sizes.sum()), len(edges)
+        require(
+            (len(nodes), len(pooled)) == rows,
+            f"{subject.name} embeds {len(nodes)} nodes and {len(pooled)} graphs; give {rows[0]} and {rows[1]} rows, "
+            "none for padding.",
+        )
+        same = torch.equal(oracle.head(pooled).argmax(1), subject.classes)
+        require(same, f"{subject.name}: the head decides otherwise than predict; it has to get the same embeddings.")
+    require(pooled.requires_grad, f"{subject.name}: embeddings have no gradient in the weights of edges.")
+    return None
+
+
 def optimum_is_reached(subject: Subject) -> str | None:
     """`optimal_counterfactual` changes the class with exactly as many edits as `optimal_ged` says."""
     graphs, classes = subject.graphs, subject.classes
@@ -295,6 +314,7 @@ CHECKS: tuple[Callable[[Subject], str | None], ...] = (
     lists_of_edges_agree,
     relaxation_agrees_on_binary_graphs,
     relaxation_has_gradients,
+    embeddings_agree_with_the_class,
     optimum_is_reached,
     optimum_is_not_beaten,
     important_edges_are_edges,

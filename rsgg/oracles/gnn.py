@@ -19,8 +19,8 @@ from rsgg.data.files import Published, checksums, named_dir
 from rsgg.edges import EdgeBatch
 from rsgg.errors import OracleError
 from rsgg.graph import GraphBatch
-from rsgg.oracles.networks import LAYERS, GraphClassifier, ListedNeighbours, SoftMatrices
-from rsgg.oracles.oracle import Oracle
+from rsgg.oracles.networks import LAYERS, GraphClassifier, ListedNeighbours, SoftMatrices, WeightedNeighbours
+from rsgg.oracles.oracle import Embeddings, Oracle
 from rsgg.oracles.scores import most_likely
 from rsgg.oracles.weights import Weights, address, trained_once
 from rsgg.seeds import numpy_rng, seed_for
@@ -69,6 +69,20 @@ class GNNOracle(Oracle):
         soft = soft.float()
         x = soft.new_ones(*soft.shape[:2], 1) if features is None else features
         return self._ready(x)(x, SoftMatrices(soft, sizes)).softmax(1)
+
+    def why_no_embeddings(self) -> str:
+        return ""
+
+    def embeddings(self, graphs: EdgeBatch, weight: Tensor | None = None) -> Embeddings:
+        x = _features(graphs)
+        weight = x.new_ones(len(graphs.u)) if weight is None else weight.to(x.dtype)
+        return Embeddings(*self._ready(x).embedded(x, WeightedNeighbours(graphs, weight)))
+
+    def head(self, pooled: Tensor) -> Tensor:
+        if self.network is None:
+            raise OracleError(self.why_not_ready())
+        logits: Tensor = self.network.fc(pooled)
+        return logits
 
     def _ready(self, x: Tensor) -> GraphClassifier:
         if self.network is None:

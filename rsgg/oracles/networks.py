@@ -113,6 +113,41 @@ class ListedNeighbours(Neighbourhood):
         return torch.segment_reduce(h, how, lengths=self.sizes)
 
 
+class WeightedNeighbours(Neighbourhood):
+    """Graphs as lists of edges with a weight each; the nodes of all graphs one after the other: values are [n, width].
+
+    Time and memory grow with the edges that there are. Pairs that are not listed have no gradient.
+    """
+
+    def __init__(self, graphs: EdgeBatch, weight: Tensor) -> None:
+        first = (graphs.sizes.cumsum(0) - graphs.sizes)[graphs.graph]
+        u, v = first + graphs.u, first + graphs.v
+        self.source, self.target, self.sizes = torch.cat((u, v)), torch.cat((v, u)), graphs.sizes
+        self.weight = weight.repeat(2)[:, None]
+
+    def sum(self, h: Tensor) -> Tensor:
+        return torch.zeros_like(h).index_add(0, self.target, self.weight * h[self.source])
+
+    def degree(self) -> Tensor:
+        return self.weight.new_zeros(int(self.sizes.sum()), 1).index_add(0, self.target, self.weight)
+
+    def attend(self, h: Tensor, source: Tensor, target: Tensor) -> Tensor:
+        node = torch.arange(len(h), device=h.device)
+        u, v = torch.cat((self.source, node)), torch.cat((self.target, node))
+        weight = torch.cat((self.weight, h.new_ones(len(h), 1)))
+        logit = leaky_relu(source[u] + target[v], SLOPE)
+        seen = logit.detach().masked_fill(weight.detach() == 0, -torch.inf)
+        highest = torch.full_like(target, -torch.inf).scatter_reduce(0, v[:, None].expand_as(seen), seen, "amax")
+        share = weight * (logit - highest[v]).clamp(max=30).exp()  # of weight 0, logits may be higher
+        total = torch.zeros_like(target).index_add(0, v, share)
+        parts = h.unflatten(1, (source.shape[1], -1))
+        summed = torch.zeros_like(parts).index_add(0, v, share[:, :, None] * parts[u])
+        return (summed / total[:, :, None]).flatten(1)
+
+    def pool(self, h: Tensor, how: str) -> Tensor:
+        return torch.segment_reduce(h, how, lengths=self.sizes)
+
+
 class SoftMatrices(Neighbourhood):
     """Graphs as matrices of weights [B, N, N]; rows and columns beyond a graph's size do not exist.
 
@@ -228,9 +263,13 @@ class GraphClassifier(nn.Module):
         self.bns = nn.ModuleList(nn.BatchNorm1d(width) for _ in range(depth))
         self.fc = nn.Linear(width, n_classes)
 
-    def forward(self, x: Tensor, a: Neighbourhood) -> Tensor:
+    def embedded(self, x: Tensor, a: Neighbourhood) -> tuple[Tensor, Tensor]:
+        """What the last layer makes of the nodes, and of that the pooled values of each graph, [B, width]."""
         for layer, norm in zip(self.convs, self.bns, strict=True):
             x = layer(x, a)
             x = norm(x.flatten(0, -2)).reshape(x.shape).relu()
-        logits: Tensor = self.fc(a.pool(x, self.pooling))
+        return x, a.pool(x, self.pooling)
+
+    def forward(self, x: Tensor, a: Neighbourhood) -> Tensor:
+        logits: Tensor = self.fc(self.embedded(x, a)[1])
         return logits

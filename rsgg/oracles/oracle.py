@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -33,6 +33,17 @@ if TYPE_CHECKING:
 
 MAX_DENSE_BYTES = 1 << 26  # memory for graphs that an oracle wants to see as matrices
 MOST_TIMEOUTS = 3  # questions about single graphs in a row that may go unanswered before the oracle is given up
+
+
+Answer = TypeVar("Answer")
+
+
+class Embeddings(NamedTuple):
+    """What a network makes of graphs before its head: `nodes` [n, d], those of all graphs one after the other without
+    padding, and `pooled` [B, d'], one row per graph."""
+
+    nodes: Tensor
+    pooled: Tensor
 
 
 class Oracle(ABC):
@@ -120,6 +131,31 @@ class Oracle(ABC):
         """
         return self.relaxed_edges(graphs, weight)
 
+    # -- what lies inside a network --------------------------------------------------------------------
+
+    def why_no_embeddings(self) -> str:
+        """Why `embeddings` and `head` cannot be used, as part of a sentence; empty where they can.
+
+        An oracle that overrides them overrides this too and returns "".
+        """
+        return f"the oracle {self.name!r} does not show embeddings"
+
+    def embeddings(self, graphs: EdgeBatch, weight: Tensor | None = None) -> Embeddings:
+        """What the network makes of these graphs, whose edges have these weights, [K] in [0, 1], or 1.
+
+        Differentiable in the weights. `head` of the pooled values decides as `predict` does on binary graphs.
+        """
+        raise OracleError(
+            f"Embeddings were asked for, but {self.why_no_embeddings()}; most explainers do without them."
+        )
+
+    def head(self, pooled: Tensor) -> Tensor:
+        """The logits [R, n_classes] of points [R, d'] in the space of pooled embeddings, differentiable in them.
+
+        No graph is scored by it, and it is no call: it is what the classifier has learnt to do with embeddings.
+        """
+        raise OracleError(f"A head was asked for, but {self.why_no_embeddings()}; most explainers do without one.")
+
     # -- what is known about the rule inside -----------------------------------------------------------
 
     def optimal_ged(self, graphs: GraphBatch) -> Tensor | None:
@@ -183,6 +219,15 @@ class WrappedOracle(Oracle):
 
     def relaxed_messages(self, graphs: EdgeBatch, weight: Tensor) -> Tensor:
         return self.oracle.relaxed_messages(graphs, weight)
+
+    def why_no_embeddings(self) -> str:
+        return self.oracle.why_no_embeddings()
+
+    def embeddings(self, graphs: EdgeBatch, weight: Tensor | None = None) -> Embeddings:
+        return self.oracle.embeddings(graphs, weight)
+
+    def head(self, pooled: Tensor) -> Tensor:
+        return self.oracle.head(pooled)
 
     def optimal_ged(self, graphs: GraphBatch) -> Tensor | None:
         return self.oracle.optimal_ged(graphs)
@@ -507,6 +552,22 @@ class CountingOracle(WrappedOracle):
         shown = self._shown(graphs, weight)
         return self._relaxed(len(graphs), owner, lambda: self.oracle.relaxed_messages(*shown))
 
+    def embeddings(self, graphs: EdgeBatch, weight: Tensor | None = None, owner: Tensor | None = None) -> Embeddings:
+        """The oracle's embeddings; each graph that goes through the network is a call, charged as in `predict`."""
+        shown = self._shown(graphs, weight)
+        nodes, pooled = self._computed(len(graphs), owner, lambda: self.oracle.embeddings(*shown), "embedding")
+        n_nodes = int(graphs.sizes.sum())
+        if (
+            len(nodes) != n_nodes
+            or len(pooled) != len(graphs)
+            or not (nodes.isfinite().all() and pooled.isfinite().all())
+        ):
+            raise OracleError(
+                f"The oracle {self.name!r} must embed {n_nodes} nodes and {len(graphs)} graphs with finite numbers; it "
+                f"returned shapes {tuple(nodes.shape)} and {tuple(pooled.shape)}."
+            )
+        return Embeddings(nodes, pooled)
+
     def _shown(self, *parts: Any) -> tuple[Any, ...]:
         """What the oracle gets to see of a question: copies, unless it is known to read only."""
         return tuple(map(_copy, parts)) if self._copies else parts
@@ -577,17 +638,21 @@ class CountingOracle(WrappedOracle):
         self._accounts.calls[owner] = self.calls_of(owner) + calls
         self.calls += calls
 
-    def _relaxed(self, count: int, owner: Tensor | None, ask: Callable[[], Tensor]) -> Tensor:
+    def _computed(self, count: int, owner: Tensor | None, ask: Callable[[], Answer], what: str) -> Answer:
+        """What is asked for about `count` graphs, charged to their owners; `what` is how a failure calls it."""
         self._charge_all(count, owner)
         self.evaluated += count
         try:
-            p = self._waited_for(ask)
+            return self._waited_for(ask)
         except OracleError:
             raise
         except Exception as error:
-            raise OracleError(f"The relaxation of the oracle {self.name!r} failed: {error}") from error
+            raise OracleError(f"The {what} of the oracle {self.name!r} failed: {error}") from error
         finally:
             self._read_clock(None if owner is None else self._payers(owner))
+
+    def _relaxed(self, count: int, owner: Tensor | None, ask: Callable[[], Tensor]) -> Tensor:
+        p = self._computed(count, owner, ask, "relaxation")
         if got := wrong_probabilities(p, (count, self.n_classes)):
             raise OracleError(
                 f"The relaxation of the oracle {self.name!r} must return the probability of each class, a row of "
@@ -650,11 +715,11 @@ class CountingOracle(WrappedOracle):
             if self._timeouts >= MOST_TIMEOUTS:
                 self._hanging = str(error)
 
-    def _waited_for(self, ask: Callable[[], Tensor]) -> Tensor:
+    def _waited_for(self, ask: Callable[[], Answer]) -> Answer:
         """The answer, or `OracleTimeout` if it takes longer than the patience lasts."""
         if self.patience is None:
             return ask()
-        answers: list[Tensor] = []
+        answers: list[Answer] = []
         errors: list[Exception] = []
         with_gradients = torch.is_grad_enabled()  # of this thread, others have their own
 
@@ -696,7 +761,9 @@ def wrong_probabilities(p: object, shape: tuple[int, int]) -> str:
     return "" if p.detach().isfinite().all() else "NaN or infinity"
 
 
-QUESTIONS = ("predict", "predict_edges", "relaxed", "relaxed_graphs", "relaxed_edges", "relaxed_messages")
+QUESTIONS = (
+    "predict", "predict_edges", "relaxed", "relaxed_graphs", "relaxed_edges", "relaxed_messages", "embeddings", "head",
+)  # fmt: skip
 
 
 def _reads_only(oracle: Oracle) -> bool:

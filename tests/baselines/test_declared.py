@@ -15,10 +15,16 @@ from rsgg.baselines.cf_gnn_explainer import CFGNNExplainer
 from rsgg.baselines.clear import CLEAR
 from rsgg.baselines.gcountergan import GCounteRGAN
 from rsgg.baselines.meg import MEG
+from rsgg.baselines.rcexplainer import RCExplainer
 from rsgg.baselines.released.cf_gnn_explainer import ReleasedCFGNNExplainer
+from rsgg.baselines.released.rcexplainer import ReleasedRCExplainer
 from rsgg.errors import UsageError
 from rsgg.explainer import Choice, Explainer
 
+RC = {
+    "same": 0.2, "size": 0.001 / 15, "entropy": 8 / 15, "pool": 50, "lr": 1e-3, "epochs": 601, "batch": 200,
+    "temperature_from": 0.5, "temperature_to": 4.99, "logic": "regions",
+}  # fmt: skip
 DEFAULTS: dict[type[Explainer], dict[str, Any]] = {
     CF2: {"factual": 0.6, "strength": 1000.0, "margin": 0.5, "lr": 0.05, "epochs": 500},
     CLEAR: {
@@ -36,6 +42,8 @@ DEFAULTS: dict[type[Explainer], dict[str, Any]] = {
     },
     CFGNNExplainer: {"beta": 0.5, "lr": 0.1, "momentum": 0.0, "epochs": 500, "clip": 2.0},
     ReleasedCFGNNExplainer: {"beta": 0.5, "lr": 0.1, "momentum": 0.0, "epochs": 500, "clip": 2.0},
+    RCExplainer: RC,
+    ReleasedRCExplainer: {**RC, "temperature_from": 5.0, "temperature_to": 5.0},
 }  # fmt: skip
 
 # (allowed, refused): the last value inside a limit and the first outside it
@@ -59,6 +67,10 @@ LIMITS: dict[type[Explainer], dict[str, tuple[list[Any], list[Any]]]] = {
     CFGNNExplainer: {
         "beta": WEIGHT, "lr": RATE, "momentum": ([0.0, 0.99], [-0.01, 1.0]), "epochs": COUNT, "clip": RATE,
     },
+    RCExplainer: {
+        "same": SHARE, "size": WEIGHT, "entropy": WEIGHT, "pool": COUNT, "lr": RATE, "epochs": COUNT, "batch": COUNT,
+        "temperature_from": RATE, "temperature_to": RATE,
+    },
 }  # fmt: skip
 
 
@@ -75,15 +87,24 @@ CAPABLE = {
     GCounteRGAN: {"adds", "removes", "learns", "generative", "needs_relaxation", "deterministic"},
     MEG: {"adds", "removes"},
     CFGNNExplainer: {"removes", "needs_relaxation", "deterministic"},
+    RCExplainer: {
+        "removes",
+        "learns",
+        "needs_relaxation",
+        "needs_embeddings",
+        "deterministic",
+        "targets",
+        "constraints",
+    },
 }
 
 
 @pytest.mark.parametrize("method", CAPABLE)
 def test_capabilities_are_those_of_the_method(method: type[Explainer]) -> None:
-    """CF² and CF-GNNExplainer tell nodes apart by their place in the graph; images, decoders and bits know numbers."""
+    """Explainers of GNNs tell nodes apart by their place in the graph; images, decoders and bits know numbers."""
     declared = {name for name, value in vars(method.capabilities).items() if value is True}
     assert declared - {"permutation_invariant"} == CAPABLE[method]
-    assert method.capabilities.permutation_invariant == (method in (CF2, CFGNNExplainer))
+    assert method.capabilities.permutation_invariant == (method in (CF2, CFGNNExplainer, RCExplainer))
 
 
 @pytest.mark.parametrize(("method", "name"), [(method, name) for method, limits in LIMITS.items() for name in limits])

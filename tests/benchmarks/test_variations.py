@@ -9,7 +9,18 @@ from scipy import stats
 
 from benchmarks.registry.methods import rows
 from benchmarks.running.options import VariationOptions
-from benchmarks.variations import AS_IT_IS, Variations, cells_of, difference, judged, on_shared_folds, studies
+from benchmarks.variations import (
+    AS_IT_IS,
+    BOUNDARIES,
+    Variations,
+    boundaries,
+    cells_of,
+    difference,
+    is_counted,
+    judged,
+    on_shared_folds,
+    studies,
+)
 from rsgg.errors import UsageError
 from rsgg.rsgg_ce.left_out import PARTS
 
@@ -32,6 +43,12 @@ def test_no_two_studies_share_a_cell() -> None:
     """The class is no part of a cell's address, so that a row in two variants needs two names."""
     keys = [cell.key for study in studies().values() for cell in cells_of(study, VariationOptions())]
     assert len(set(keys)) == len(keys)
+
+
+def test_the_training_of_rows_as_they_are_is_kept_where_boundaries_are_counted() -> None:
+    for title, study in studies().items():
+        for cell, name in cells_of(study, VariationOptions()).items():
+            assert is_counted(cell) == (title.startswith("boundaries") and name == AS_IT_IS)
 
 
 def test_a_study_that_is_not_there_is_a_sentence() -> None:
@@ -78,3 +95,26 @@ def test_only_sure_differences_in_correctness_and_ged_matter() -> None:
     assert found["p_holm"].iloc[1] == pytest.approx(0.003) and found["p_holm"].iloc[2] == pytest.approx(0.04)
     assert found["matters"].iloc[[1, 2, 4]].tolist() == ["yes"] * 3
     assert pd.isna(found["matters"].iloc[0]) and pd.isna(found["matters"].iloc[3])
+
+
+def test_boundaries_are_those_of_the_row_as_it_is() -> None:
+    """The last line of each fold; other variations and other studies do not count."""
+    lines = [
+        {
+            "cell": cell,
+            "dataset": "d",
+            "seed": 0,
+            "fold": fold,
+            "epoch": epoch,
+            "regions": 2.0,
+            "mined": 10.0,
+            "distinct": n,
+        }
+        for cell, fold, n in (("a", 0, 1.0), ("b", 1, 3.0), ("c", 0, 7.0), ("e", 0, 9.0))
+        for epoch in range(2)
+    ]
+    variation_of = {"a": AS_IT_IS, "b": AS_IT_IS, "c": "untrained"}
+    found = boundaries("boundaries", pd.DataFrame(lines), variation_of)
+    assert list(found.columns) == list(BOUNDARIES) and found["distinct"].tolist() == [1, 3]
+    assert found[["fold", "mined"]].to_numpy().tolist() == [[0, 10], [1, 10]] and set(found["study"]) == {"boundaries"}
+    assert boundaries("training", pd.DataFrame(lines)[["cell", "epoch"]], variation_of).empty, "others mine nothing"

@@ -18,7 +18,7 @@ from rsgg.data.files import checksums
 from rsgg.edges import EdgeBatch
 from rsgg.errors import OracleError
 from rsgg.graph import Graph, GraphBatch
-from rsgg.oracles import FrozenGCN, TrainedGNN, gnn
+from rsgg.oracles import CountingOracle, FrozenGCN, TrainedGNN, TreeCyclesOracle, gnn
 from rsgg.oracles.gnn import CLASSES_SWAPPED, FROZEN_FOR, balanced_accuracy
 from rsgg.oracles.networks import (
     GAT,
@@ -31,6 +31,7 @@ from rsgg.oracles.networks import (
     ListedNeighbours,
     Neighbourhood,
     SoftMatrices,
+    WeightedNeighbours,
 )
 from rsgg.oracles.pyg import Disjoint
 from rsgg.task import Task
@@ -351,3 +352,50 @@ def test_tasks_with_trained_oracles_keep_the_contract(quick: Path) -> None:
 def test_accuracy_is_balanced_between_classes() -> None:
     labels = torch.tensor([0, 0, 0, 0, 2, 2])
     assert balanced_accuracy(torch.tensor([0, 0, 0, 1, 2, 0]), labels) == pytest.approx((3 / 4 + 1 / 2) / 2)
+
+
+# -- embeddings ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pooling", ["mean", "sum", "max"])
+@pytest.mark.parametrize("architecture", ["gcn", "gin", "gat", "sage"])
+def test_lists_of_weighted_edges_are_read_as_soft_matrices_are(architecture: str, pooling: str) -> None:
+    """The same logits and the same gradients, in graphs of different sizes, with weights 0 and 1 among others."""
+    graphs = GraphBatch.of([nx.gnp_random_graph(n, 0.4, seed=n) for n in (5, 9, 7)])
+    torch.manual_seed(0)
+    network = GraphClassifier(architecture, 1, 3, width=8, pooling=pooling).eval()
+    edges = EdgeBatch.of(graphs)
+    weight = torch.rand(len(edges.u), generator=torch.Generator().manual_seed(1))
+    weight[:3], weight[3:6] = 0, 1
+    weight.requires_grad_()
+    soft = weight.new_zeros(3, 9, 9).index_put((edges.graph, edges.u, edges.v), weight)
+    whole = network(torch.ones(3, 9, 1), SoftMatrices(soft + soft.transpose(1, 2), graphs.sizes))
+    listed = network(torch.ones(21, 1), WeightedNeighbours(edges, weight))
+    assert torch.allclose(listed, whole, atol=1e-5)
+    if pooling != "max":  # which shares the gradient of equal values otherwise
+        direction = torch.randn(whole.shape, generator=torch.Generator().manual_seed(2))
+        gradients = [torch.autograd.grad((out * direction).sum(), weight)[0] for out in (whole, listed)]
+        assert torch.allclose(*gradients, atol=1e-5)
+
+
+def test_an_oracle_that_is_a_network_shows_what_lies_inside() -> None:
+    """Embeddings of nodes, pooled, then the head, by hand: the class is that of predict."""
+    oracle = TrainedGNN("gcn", 3)
+    torch.manual_seed(0)
+    oracle.network = GraphClassifier("gcn", 1, 3, width=8, pooling="mean").eval().requires_grad_(False)
+    graphs = GraphBatch.of([nx.gnp_random_graph(n, 0.4, seed=n) for n in (5, 9, 7)])
+    nodes, pooled = CountingOracle(oracle).embeddings(EdgeBatch.of(graphs))
+    by_hand = torch.stack([part.mean(0) for part in nodes.split([5, 9, 7])])
+    assert torch.allclose(pooled, by_hand, atol=1e-6)
+    assert torch.equal(oracle.head(pooled).argmax(1), oracle.predict(graphs)) and oracle.why_no_embeddings() == ""
+    check_oracle(oracle)
+
+
+def test_embeddings_are_calls_and_others_have_none() -> None:
+    counted = CountingOracle(TreeCyclesOracle(), 3)
+    edges = EdgeBatch.of(GraphBatch.of([nx.path_graph(3)]))
+    with pytest.raises(OracleError, match="'tree-cycles' does not show embeddings"):
+        counted.embeddings(edges, owner=torch.tensor([0]))
+    with pytest.raises(OracleError, match="A head was asked for"):
+        counted.head(torch.zeros(1, 2))
+    assert counted.calls_of(0) == 1

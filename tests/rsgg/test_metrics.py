@@ -384,3 +384,23 @@ def test_what_touches_a_frozen_pair_or_is_not_valid_is_not_actionable() -> None:
     frozen = [[3], [2, 9], [1], [1], []]
     assert metrics.actionability(edits, frozen, [1.0, 1.0, 1.0, 0.0, 1.0]).tolist() == [1.0, 0.0, 1.0, 0.0, 1.0]
     assert metrics.actionability([], [], []).tolist() == []
+
+
+# -- rankings of edges -------------------------------------------------------------------------------------------
+
+
+def test_auc_is_scikit_learns() -> None:
+    """With ties."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        scores, positive = rng.integers(6, size=15), rng.permutation(15) < 6
+        assert metrics.auc(scores, positive) == pytest.approx(roc_auc_score(positive, scores))
+    assert np.isnan(metrics.auc([1, 2], [True, True])) and np.isnan(metrics.auc([], []))
+
+
+def test_ranking_auc_asks_for_the_highest_edges_of_the_original() -> None:
+    before = {1: 0.9, 2: 0.5, 3: 0.5, 5: 0.1}
+    assert metrics.ranking_auc(before, before, 1) == 1.0
+    assert metrics.ranking_auc(before, {1: 0.0, 2: 1.0, 3: 2.0}, 1) == 0.0
+    assert metrics.ranking_auc(before, {1: 3.0, 2: 1.0, 3: 2.0, 7: 1.5}, 2) == 0.5, "of 2 and 3, which tie, 2 counts"
+    assert np.isnan(metrics.ranking_auc(before, {3: 1.0, 7: 2.0}, 1)), "noise has removed the edge"

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from rsgg import robustness
 from rsgg.data import Motifs
-from rsgg.graph import GraphBatch
+from rsgg.graph import Graph, GraphBatch
 from rsgg.minimise import random_order
 from rsgg.oracles import CallableOracle, Oracle, TrainedGNN, TreeCyclesOracle, gnn
-from rsgg.robustness import copies_of, harmless_edits
+from rsgg.robustness import copies_of, harmless_edits, noisy
 from tests.graphs import gnp_graphs, has_cycle
 
 # -- copies ------------------------------------------------------------------------------------------------------
@@ -128,3 +128,40 @@ def test_a_graph_without_a_harmless_edit_stays_as_it_is(monkeypatch: pytest.Monk
     edited, found = harmless_edits(replace(graphs), oracle, 0)
     assert not found.any() and torch.equal(edited.adjacency, graphs.adjacency)
     assert oracle.asked == 3 + 0 + 3 + 5, "of the second graph all three pairs, of the third five"
+
+
+# -- noise -------------------------------------------------------------------------------------------------------
+
+
+def test_noise_touches_a_share_of_the_pairs_and_labels() -> None:
+    """Counted by hand: at most a share of |E| pairs, none at 0, and others with other names."""
+    labels = [np.eye(3, dtype=np.float32)[np.arange(n) % 3] for n in (20, 30)]
+    graphs = GraphBatch.of(
+        [
+            Graph(nx.to_numpy_array(nx.gnm_random_graph(n, 40, seed=n), dtype=np.uint8), x, name=str(n))
+            for n, x in zip((20, 30), labels, strict=True)
+        ]
+    )
+    assert graphs.features is not None
+    same = noisy(graphs, 0.0, "a")
+    assert torch.equal(same.adjacency, graphs.adjacency) and torch.equal(same.features, graphs.features)
+    changed = noisy(graphs, 0.3, "a")
+    assert torch.equal(changed.adjacency, changed.adjacency.transpose(1, 2)) and not changed.adjacency[0, 20:].any()
+    pairs = (changed.adjacency != graphs.adjacency).sum((1, 2)) // 2
+    assert ((pairs > 0) & (pairs <= 12)).all()
+    relabelled = (changed.features != graphs.features).any(2).sum(1)
+    assert (relabelled > 0).all() and (relabelled < torch.tensor([15, 20])).all()
+    assert (changed.features[graphs.node_mask].sum(1) == 1).all() and not changed.features[0, 20:].any()
+    assert torch.equal(noisy(graphs, 0.3, "a").adjacency, changed.adjacency)
+    assert not torch.equal(noisy(graphs, 0.3, "b").adjacency, changed.adjacency)
+    alone = noisy(graphs.select(torch.tensor([1])), 0.3, "a")
+    assert torch.equal(alone.adjacency[0], changed.adjacency[1]), "a graph's noise is its own"
+
+
+def test_noise_leaves_features_alone_that_are_no_labels() -> None:
+    graph = Graph(
+        nx.to_numpy_array(nx.path_graph(9), dtype=np.uint8), np.linspace(0, 1, 18, dtype=np.float32).reshape(9, 2)
+    )
+    graphs = GraphBatch.of([graph])
+    assert torch.equal(noisy(graphs, 0.9, "a").features, graphs.features)
+    assert noisy(GraphBatch.of([nx.path_graph(9)]), 0.9, "a").features is None

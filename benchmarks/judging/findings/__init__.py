@@ -13,11 +13,11 @@ from __future__ import annotations
 import pandas as pd
 
 from benchmarks.judging.evidence import Evidence, NotMeasured
-from benchmarks.judging.findings import comparison, sampler, text  # each enters its findings
+from benchmarks.judging.findings import cited, comparison, sampler, text  # each enters its findings
 from benchmarks.judging.findings.finding import FINDINGS
 from benchmarks.registry.rules import OPEN
 
-__all__ = ["COLUMNS", "comparison", "compute", "sampler", "text"]
+__all__ = ["COLUMNS", "cited", "comparison", "compute", "sampler", "text"]
 
 COLUMNS = ("number", "finding", "paper", "artefacts", "measured", "verdict", "holds", "fails", "command")
 

@@ -58,7 +58,7 @@ def test_uniform_draws_are_expected_to_explain_nine_in_ten() -> None:
 def test_without_results_every_finding_is_open_and_says_why() -> None:
     columns = ["dataset", "method", "variant", "metric", "mean", "verdict"]
     found = compute(Evidence(pd.DataFrame(columns=columns), pd.DataFrame()))
-    assert list(found["number"]) == list(range(1, 14))
+    assert list(found["number"]) == list(range(1, 15))
     assert set(found["verdict"]) == {OPEN} and found["measured"].str.startswith("Not measured: ").all()
 
 
@@ -300,3 +300,33 @@ def test_what_is_said_of_searched_values_is_what_was_tested(tmp_path: Path, monk
 def test_without_a_search_of_a_released_method_nothing_is_said_about_the_search(tmp_path: Path) -> None:
     with pytest.raises(NotMeasured, match="no search of a released method by the paper's protocol"):
         FINDINGS[11][1](searches(tmp_path, ("faithful", "paper", 9, 0.03), ("released", "nested", 1, 0.0)))
+
+
+# -- 14: RCExplainer's boundaries --------------------------------------------------------------------------
+
+
+def mined(folder: Path, *, two: int, six: int, high: float) -> Finding:
+    """The finding for so many distinct boundaries with two and six classes, and an interval that ends there."""
+    rows = [("boundaries", "mutagenicity-gcn", two), ("boundaries-six", "enzymes-gin", six)]
+    counted = pd.DataFrame(
+        [
+            {"study": study, "dataset": dataset, "seed": 0, "fold": fold, "regions": 2, "mined": 100, "distinct": count}
+            for study, dataset, count in rows
+            for fold in range(2)
+        ]
+    )
+    counted.to_csv(folder / "boundaries.csv", index=False)
+    about = {"variation": "differences of logits", "metric": "correctness", "difference": 0.0, "ci_low": -0.01}
+    varied = [{"study": study, **about, "ci_high": high} for study, _, _ in rows]
+    pd.DataFrame([*varied, {**varied[0], "variation": "untrained", "ci_high": 0.5}]).to_csv(
+        folder / "variations.csv", index=False
+    )
+    return FINDINGS[14][1](Evidence(pd.DataFrame(), pd.DataFrame(), folder=folder))
+
+
+def test_one_boundary_with_two_classes_is_confirmed_only_if_it_is_one(tmp_path: Path) -> None:
+    whole = mined(tmp_path, two=1, six=9, high=0.01)
+    assert whole.verdict == "confirmed" and "of which 9 to 9 differ" in whole.measured
+    assert mined(tmp_path, two=2, six=9, high=0.01).which(False).startswith("Mutagenicity, two classes")
+    assert "lies within" in mined(tmp_path, two=1, six=9, high=0.03).which(False)
+    assert mined(tmp_path, two=2, six=1, high=0.03).verdict == "not confirmed"

@@ -144,7 +144,7 @@ def test_a_definition_names_what_differs_and_nothing_else() -> None:
 
 
 # What makes a row the row it is; everything else is a value that was chosen on a task and belongs into `on`.
-WHAT_A_ROW_IS = {"certify", "swaps", "node_edits", "generator", "sampler", "minimality", "reward"}
+WHAT_A_ROW_IS = {"certify", "swaps", "node_edits", "generator", "sampler", "minimality", "reward", "logic"}
 
 
 @every_row
