@@ -17,8 +17,9 @@ from benchmarks.judging.findings import comparison, sampler, text  # each enters
 from benchmarks.judging.findings.finding import FINDINGS
 from benchmarks.registry.rules import OPEN
 
-__all__ = ["COLUMNS", "comparison", "compute", "sampler", "text"]
+__all__ = ["COLUMNS", "GRAPHS_READ", "comparison", "compute", "sampler", "text"]
 
+GRAPHS_READ = ("asd",)  # tasks whose graphs a finding looks at, if there are results on them
 COLUMNS = ("number", "finding", "paper", "artefacts", "measured", "verdict", "holds", "fails", "command")
 
 
