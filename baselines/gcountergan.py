@@ -401,8 +401,8 @@ class Training:
         soft = torch.cat([part + self.generator(part, real) for part, real in parts])
         sampled = (soft > self.recipe.threshold).to(torch.uint8)
         graphs = self.data.graphs
-        answers = self.data.oracle.predict(graphs.candidates(sampled, torch.arange(len(graphs))))
-        flip_rate = float((answers != self.data.c).double().mean())
+        flips = self.data.oracle.flips(graphs.candidates(sampled, torch.arange(len(graphs))), self.data.c)
+        flip_rate = float(flips.double().mean())
         edits = float((sampled != graphs.adjacency).sum((1, 2)).double().mean() / 2)
         self.history[-1] |= {"flip_rate": flip_rate, "edits": edits}
         if (flip_rate, -edits) > self.best_so_far:

@@ -304,10 +304,11 @@ def submit(
 def publish(
     source: Annotated[Path, typer.Option("--from", help="Folder of results.")] = LOCAL,
     out: Annotated[Path, typer.Option(help="Folder for the reference, e.g. results/reference.")] = LOCAL / "published",
+    data_dir: DataDir = None,
 ) -> None:
     from benchmarks.publish import publish as publish_stored
 
-    print(publish_stored(source, out))
+    print(publish_stored(source, out, data_dir))
 
 
 @command("Check stored results: every file's checksum, tables made again, cells computed again.", "verify --sample 5")

@@ -7,19 +7,26 @@ that the ledgers explain are kept. Traces and candidates of this machine take th
 candidates are worth follows from them. The weights of networks that were trained to be explained go with their results:
 without them nobody else could compute these again. What the reference holds already stays there unless this machine has
 computed it too. At the end every file of the folder is in its manifest.
+
+Some tables are computed from graphs as well as from ledgers. Where these are not at hand, nothing is written: the
+tables would not be those that `verify` makes where they are.
 """
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks import claims, traces
 from benchmarks.ablation import Ablation
 from benchmarks.convergence import Convergence
 from benchmarks.hpo import Hpo
+from benchmarks.judging import findings
 from benchmarks.nodes import Nodes
 from benchmarks.noise import NoiseCurves
+from benchmarks.registry import tasks
 from benchmarks.results import graphs
 from benchmarks.results.artefacts import MANIFEST, Artefacts, read_manifest, unlisted
 from benchmarks.results.cell import Cell
@@ -28,6 +35,7 @@ from benchmarks.results.ledger import Store, compact
 from benchmarks.results.reader import Results
 from benchmarks.robustness import Robustness
 from benchmarks.running.experiment import Experiment, Finished
+from benchmarks.running.explained import explained
 from benchmarks.running.options import (
     AblationOptions,
     NodeOptions,
@@ -43,7 +51,7 @@ from benchmarks.table2 import Table2
 from benchmarks.unseen import Unseen
 from benchmarks.variations import Variations, is_counted
 from figures import figure, tradeoff
-from rsgg.errors import UsageError
+from rsgg.errors import DataError, UsageError
 from rsgg.oracles.weights import FOLDER
 
 COPIED = ("hpo_*.csv", "runtime*.csv", "datasets.csv", "speed*.csv")
@@ -71,7 +79,7 @@ search without learning and the optimum of these graphs. The folder `confirmatio
 FIGURES = {"tradeoff": tradeoff.draw}  # that a reference holds
 
 
-def publish(source: Path, out: Path) -> str:
+def publish(source: Path, out: Path, data_dir: Path | None = None) -> str:
     """Compact the cells that `source` holds into `out` and render every table there; returns what to print."""
     plans: dict[str, list[Cell]] = {kind.name: kind().plan(options) for kind, options in RENDERED}
     plans["table1"] += Confirmation().plan(CONFIRMATION)
@@ -79,6 +87,7 @@ def publish(source: Path, out: Path) -> str:
     planned = [cell for cells in plans.values() for cell in cells]
     if not (keys := here.stored(planned)):
         raise UsageError(f"{shown(source)} holds no result of an experiment; ./reproduce.sh table1 computes some.")
+    check_data((here, there), data_dir)
     curved = [cell for name in WITH_CURVES for cell in plans[name]] + [*filter(is_counted, plans["variations"])]
     compact(here, out, keys | there.stored(planned), here.stored(curved) | there.stored(curved))
     for pattern in COPIED:
@@ -90,7 +99,7 @@ def publish(source: Path, out: Path) -> str:
     _join_graphs(source, out)
     if source != out:
         traces.publish(source, out)
-    render(out)
+    render(out, data_dir=data_dir)
     if (out / "table1.csv").is_file():
         _draw(out)
     with Artefacts(out, "publish") as files:
@@ -100,6 +109,23 @@ def publish(source: Path, out: Path) -> str:
     return f"{shown(out)} holds {len(read_manifest(out)['files'])} files, all of them in its manifest."
 
 
+def check_data(stores: Sequence[Store], data_dir: Path | None) -> None:
+    """Raises `DataError` if tables of these results are computed from graphs that are not at hand."""
+    cells = Table1().plan(Table1Options(datasets=list(findings.GRAPHS_READ)))
+    there = {key for store in stores for key in store.stored(cells)}
+    for name in dict.fromkeys(cell.task.name for cell in cells if cell.key in there):
+        entry = tasks.task(name)
+        try:
+            entry.build().dataset.load(data_dir)
+        except DataError as error:
+            raise DataError(f"Findings on {entry.label} look at its graphs. {error}") from error
+    done = Finished(Table2().plan(Table2Options()), stores[0], stores[0].root, {}, stores[1:])
+    known = graphs.joined([graphs.read(store.root) for store in stores])
+    _, without_graphs = explained(done.cells, done.ledger, known, data_dir)
+    if without_graphs:
+        raise DataError(without_graphs[0])
+
+
 def _join_graphs(source: Path, out: Path) -> None:
     """The graphs of both folders into one file; rendering the table of real data then keeps those that it explains."""
     found = graphs.joined([graphs.read(source), graphs.read(out)])
@@ -107,8 +133,8 @@ def _join_graphs(source: Path, out: Path) -> None:
         write_whole(out / graphs.FILE, lambda file: graphs.write(file, found))
 
 
-def render(out: Path, ledgers: Store | None = None) -> None:
-    """Every table of a reference, from its ledgers and from what was copied into it.
+def render(out: Path, ledgers: Store | None = None, data_dir: Path | None = None) -> None:
+    """Every table of a reference, from its ledgers, from what was copied into it and from the graphs of `data_dir`.
 
     `ledgers` are those of `out`, for who has read them already, which takes seconds.
     """
@@ -117,7 +143,7 @@ def render(out: Path, ledgers: Store | None = None) -> None:
         Hpo().render(out)
     traces.render(out)
     for kind, options in RENDERED:
-        _render(kind(), options, ledgers, out)
+        _render(kind(), replace(options, data_dir=data_dir), ledgers, out)
     if (out / "table1.csv").is_file():
         claims.render(out, out, ledgers)
     if ledgers.stored(Confirmation().plan(CONFIRMATION)):

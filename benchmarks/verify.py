@@ -26,7 +26,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from benchmarks.publish import render
+from benchmarks.publish import check_data, render
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.tasks import TRAINING, TaskEntry
 from benchmarks.results import artefacts
@@ -86,7 +86,7 @@ def verify(
             _check_metrics(chosen[:derive], shown(folder), data_dir, findings)
         if folder == REFERENCE:
             findings.say(f"{shown(folder)}: making its tables again, which takes a minute or two.")
-            _check_tables(ledgers, findings)
+            _check_tables(ledgers, data_dir, findings)
         if chosen and sample:
             _compute_again(again, unknown, folder, data_dir, findings)
     return findings
@@ -132,8 +132,21 @@ def _check_manifest(folder: Path, findings: Findings) -> None:
 TABLES = (".csv", ".md", ".tex")
 
 
-def _check_tables(ledgers: Store, findings: Findings) -> None:
-    """Every table of the reference that its ledgers give is made again, in a folder of its own, and compared."""
+def _check_tables(ledgers: Store, data_dir: Path | None, findings: Findings) -> None:
+    """Every table of the reference that its ledgers give is made again and compared; its figures are of its tables."""
+    folder = ledgers.root
+    try:
+        check_data([ledgers], data_dir)
+        _make_again(ledgers, data_dir, findings)
+    except DataError as error:
+        findings.say(f"{shown(folder)}: its tables were not made again. {error}")
+    for name in figure.drawn_from_others(folder):
+        said = "was drawn from other tables than those beside it; publish it again."
+        findings.say(f"{shown(folder / 'figures' / name)} {said}", wrong=True)
+
+
+def _make_again(ledgers: Store, data_dir: Path | None, findings: Findings) -> None:
+    """The tables are made in a folder of their own, and have to be those of the reference to the byte."""
     folder = ledgers.root
     with tempfile.TemporaryDirectory() as temporary:
         again = Path(temporary) / "again"
@@ -141,7 +154,7 @@ def _check_tables(ledgers: Store, findings: Findings) -> None:
         before = {path for path in again.rglob("*") if path.suffix in TABLES}
         for path in before:
             os.utime(path, (0, 0))
-        render(again, ledgers.of_copy(again))
+        render(again, ledgers.of_copy(again), data_dir)
         paths = sorted(path for path in again.rglob("*") if path.suffix in TABLES)
         made = [path.relative_to(again).as_posix() for path in paths if path.stat().st_mtime > 0]
         copied = [path.relative_to(again).as_posix() for path in paths if path.stat().st_mtime == 0]
@@ -153,9 +166,6 @@ def _check_tables(ledgers: Store, findings: Findings) -> None:
         findings.say(f"{shown(folder)}: {len(made)} tables follow from the ledgers.")
     if copied:
         findings.say(f"{shown(folder)}: checksum only, as no ledger gives them: {', '.join(copied)}.")
-    for name in figure.drawn_from_others(folder):
-        said = "was drawn from other tables than those beside it; publish it again."
-        findings.say(f"{shown(folder / 'figures' / name)} {said}", wrong=True)
 
 
 # -- Cells again -----------------------------------------------------------------------------------------

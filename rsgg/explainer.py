@@ -433,7 +433,9 @@ class Explainer(ABC):
         Args:
             graphs: `rsgg.Graph`, NetworkX graphs or PyG `Data`.
             oracle: the classifier to be explained; the classes of the training graphs are its answers. Graphs that it
-                cannot read are left out, with a warning.
+                cannot read are left out, with a warning; those that a method makes while it learns, and on which the
+                oracle fails, count as not flipped, with a warning. Where the probabilities of such a graph are needed
+                for a gradient the fit ends with `OracleError`.
             seed: decides all random draws.
             verbose: print how far a long fit is.
         """
@@ -454,12 +456,34 @@ class Explainer(ABC):
             classes = torch.zeros(len(batch), dtype=torch.long)
         counted.constraints = self.all_constraints()
         try:
-            with one_thread_if_small(batch), listening(printed if verbose else None):
+            with one_thread_if_small(batch), listening(printed if verbose else None), self._learning_from(counted):
                 self._fit(batch, classes, counted, seed)
         finally:
             counted.constraints = ()
         self._mark_fitted((counted.n_classes, _width(batch)) if self.capabilities.learns else None)
         return self
+
+    @contextmanager
+    def _learning_from(self, oracle: CountingOracle) -> Iterator[None]:
+        """Says on which of the graphs that the method made the oracle failed, as a warning or as the error."""
+        name = type(self).__name__
+        try:
+            yield
+        except UnknownClass:  # it says itself what to do
+            raise
+        except OracleError as error:
+            kind = OracleTimeout if isinstance(error, OracleTimeout) else OracleError
+            raise kind(
+                f"{name} could not be fitted: {str(error).rstrip('.;')}; while it learns it asks about graphs that it "
+                "makes itself, so give an oracle that answers about any graph, or use a method that does not learn."
+            ) from error
+        unscored, oracle.unscored = oracle.unscored, []
+        if unscored:
+            warnings.warn(
+                f"The oracle {oracle.name!r} failed on {len(unscored)} graphs that {name} made while it learnt, which "
+                f"count as not flipped: {unscored[0]}",
+                stacklevel=4,
+            )
 
     def explain(
         self,

@@ -101,10 +101,12 @@ class ReleasedCLEAR(Explainer):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed_for(seed, "released clear"))
             self.network_ = AutoEncoder(graphs.n_nodes, self.dropout)
-            self._train(given, graphs, oracle, rng)
+            self._train(given, graphs, classes, oracle, rng)
         self.network_.eval()
 
-    def _train(self, given: Given, graphs: GraphBatch, oracle: CountingOracle, rng: torch.Generator) -> None:
+    def _train(
+        self, given: Given, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, rng: torch.Generator
+    ) -> None:
         """One step of Adam per epoch, along the gradient of all whole batches of the shuffled graphs."""
         optimiser = Adam(self.network_, self.lr, weight_decay=self.weight_decay)
         size = max(2, int(self.batch_ratio * len(graphs)))
@@ -117,7 +119,8 @@ class ReleasedCLEAR(Explainer):
             (loss / n_batches).backward()  # the mean over the batches is divided by their number once more
             optimiser.step()
             # As in the released code the oracle is asked, and the answer, which has no gradient, is not used.
-            oracle.predict(graphs.candidates((soft > 0.5).to(torch.uint8).flatten(0, 1), batches.flatten()))
+            shown = batches.flatten()
+            oracle.flips(graphs.candidates((soft > 0.5).to(torch.uint8).flatten(0, 1), shown), classes[shown])
             self.history_.append({"epoch": epoch, "loss": float(loss.detach()), "edges": float(edges.detach())})
 
     @torch.no_grad()

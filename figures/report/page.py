@@ -51,8 +51,10 @@ PARTS = Path(__file__).parent / "parts"
 LIMIT = 15_000_000  # bytes: a page that a mail or a phone still takes
 FIRST_FIGURE = "tradeoff"  # then the paper's, then the others as they were drawn
 THUMBNAIL = (320, 200)  # pixels, at most
+LARGE_PICTURE = 150_000  # bytes
+MISSING = "Missing: "  # begins the notes of a table that name a row it lacks
 TABLES = (".csv", ".md", ".tex")  # what is offered for download
-TYPES = {".csv": "text/csv", ".md": "text/markdown", ".tex": "text/x-tex", ".pdf": "application/pdf"}
+LARGEST_PDF = 150_000  # bytes, of a figure's PDF inside the page; of a larger one the page says where it lies
 KINDS = {  # how the verdicts of tables, findings and claims are coloured
     "reproduced": "good", "confirmed": "good", "holds": "good",
     "order holds": "fair", "confirmed in part": "fair", "holds as released only": "fair",
@@ -123,7 +125,14 @@ def _real_data(results: Results) -> dict[str, Any]:
     """The tables of real data: what is said above them, rows × tasks, a table per task, and the leaderboard."""
     about = tables.sheets("table2", results, everything=True)[0]
     board = tables.sheets("leaderboard", results, everything=True)
-    return {"about": about, "overview": overview(results), "per_task": per_task(results), "leaderboard": board}
+    missing = [note for note in about.notes if note.startswith(MISSING)]
+    return {
+        "about": about,
+        "missing": missing,
+        "overview": overview(results),
+        "per_task": per_task(results),
+        "leaderboard": board,
+    }
 
 
 def _variant_label(method: str, variant: str) -> str:
@@ -172,26 +181,40 @@ def _figures(results: Results) -> dict[str, Any]:
         for entry in read_entries(folder / "figures"):
             picture = folder / "figures" / f"{entry['name']}.png"
             if picture.is_file() and not str(entry["name"]).endswith("_safe"):
-                title, pdf = str(entry["name"]).replace("_", " "), picture.with_suffix(".pdf")
-                about = {"title": title, "pdf": _address(pdf) if pdf.is_file() else "", "picture": _embedded(picture)}
-                drawn.setdefault(str(entry["name"]), {**entry, **about})
+                about = {"title": str(entry["name"]).replace("_", " "), **_pdf(picture.with_suffix(".pdf"))}
+                drawn.setdefault(str(entry["name"]), {**entry, **about, "picture": _embedded(picture)})
     done = " ".join(str(entry["command"]) for entry in drawn.values())
     ordered = sorted(drawn.values(), key=lambda entry: (entry["name"] != FIRST_FIGURE, not entry["paper"]))
     return {"drawn": ordered, "absent": [name for name in MODULES if f"figures/{name}.py" not in done]}
 
 
+def _pdf(path: Path) -> dict[str, str]:
+    """A figure's PDF as an address, or where it lies if it is large."""
+    if not path.is_file():
+        return {"pdf": "", "large_pdf": ""}
+    content = path.read_bytes()
+    inside = len(content) <= LARGEST_PDF
+    return {"pdf": _data("application/pdf", content) if inside else "", "large_pdf": "" if inside else shown(path)}
+
+
 def _embedded(picture: Path) -> dict[str, Any]:
-    """A picture inside the page, as lossless WebP, the same pixels in a third of the bytes; and a small one of it."""
-    smaller, thumbnail = BytesIO(), BytesIO()
+    """A picture inside the page, as WebP; and a small one of it.
+
+    Lossless, the same pixels in a third of the bytes, or, where clouds of thousands of lines are smaller so, nearly.
+    """
+    lossless, nearly, thumbnail = BytesIO(), BytesIO(), BytesIO()
     try:
         with Image.open(picture) as image:
-            image.save(smaller, "WEBP", lossless=True, quality=50, method=2)
+            image.save(lossless, "WEBP", lossless=True, quality=50, method=2)
+            if lossless.tell() > LARGE_PICTURE:
+                image.save(nearly, "WEBP", quality=90)
             width, height = image.size
             image.thumbnail(THUMBNAIL)
             image.save(thumbnail, "WEBP", quality=60)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:  # what Pillow says of no picture
         raise StoreError(f"{shown(picture)} is damaged ({error}); ./reproduce.sh figures draws it again.") from error
-    source, small = (_data("image/webp", picture.getvalue()) for picture in (smaller, thumbnail))
+    smaller = min((one.getvalue() for one in (lossless, nearly) if one.tell()), key=len)
+    source, small = (_data("image/webp", content) for content in (smaller, thumbnail.getvalue()))
     return {"source": source, "small": small, "width": width, "height": height}
 
 
@@ -203,10 +226,6 @@ def _data(kind: str, content: bytes) -> Markup:
     return Markup(f"data:{kind};base64,{base64.b64encode(content).decode()}")
 
 
-def _address(path: Path) -> Markup:
-    return _data(TYPES[path.suffix], path.read_bytes())
-
-
 def _downloads(results: Results) -> list[dict[str, Any]]:
     """Every stored table as it lies in its folder, in all the forms that are stored; of two of a name the first."""
     files: dict[str, Path] = {}
@@ -216,7 +235,7 @@ def _downloads(results: Results) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            "address": _address(files[name]),
+            "packed": explorer.embedded(files[name].read_bytes()),
             "size": f"{max(1, round(files[name].stat().st_size / 1e3))} kB",
         }
         for name in sorted(files)

@@ -318,7 +318,9 @@ class CountingOracle(WrappedOracle):
 
     While graphs are explained (`explaining`) it also knows what is looked for. About a graph that the constraints do
     not allow it does not ask, and answers that the class is unchanged; so it does about a graph on which the oracle
-    fails. `constraints` are for methods that would rather not try such graphs at all.
+    fails. `constraints` are for methods that would rather not try such graphs at all. While a method learns it asks
+    with `flips`, for which a graph on which the oracle fails is no flip either; `unscored` says why it failed, once for
+    each such graph.
 
     An oracle is shown copies of the graphs unless it is known to leave them alone (`Oracle.reads_only`): what one
     writes into them reaches neither the data set nor a result.
@@ -348,6 +350,7 @@ class CountingOracle(WrappedOracle):
         self.calls = 0
         self.evaluated = 0
         self.constraints: tuple[Constraint, ...] = ()
+        self.unscored: list[str] = []
         self._copies = not _reads_only(oracle)
         self._request: Request | None = None
         self._accounts = Accounts()
@@ -495,6 +498,29 @@ class CountingOracle(WrappedOracle):
             asked = self._answers_or_unchanged(graphs.select(allowed), payer[allowed])
             answers[allowed] = self._request.as_flips(asked, payer[allowed]).to(answers)
         return answers
+
+    def flips(self, graphs: GraphBatch | EdgeBatch, classes: Tensor | int) -> Tensor:
+        """Has each of these graphs, made from graphs of `classes` while a method learns, another class? Bool [B].
+
+        Each is a call. Where the oracle fails on a graph, nobody has said that its class is another one: no flip.
+        """
+        self.calls += len(graphs)
+        unchanged = torch.as_tensor(classes).expand(len(graphs))
+        answers = self._answers_or_unscored(graphs, unchanged)
+        return answers != unchanged.to(answers.device)
+
+    def _answers_or_unscored(self, graphs: GraphBatch | EdgeBatch, unchanged: Tensor) -> Tensor:
+        """The answers; of graphs on which the oracle fails, found by halving the batch, what is `unchanged`."""
+        try:
+            return self._answers(graphs)
+        except (UnknownClass, OracleTimeout):  # that concerns all graphs
+            raise
+        except OracleError as error:
+            if len(graphs) == 1:
+                self.unscored.append(str(error))
+                return unchanged
+        halves = torch.arange(len(graphs)).tensor_split(2)
+        return torch.cat([self._answers_or_unscored(graphs.select(half), unchanged[half]).cpu() for half in halves])
 
     def check(self, graphs: GraphBatch) -> Tensor:
         """Classes of results, int64 [B], as they are, charged to nobody: judging costs no method a call."""

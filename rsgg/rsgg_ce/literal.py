@@ -52,7 +52,7 @@ from torch.nn.functional import logsigmoid
 from rsgg.errors import GraphError
 from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, device_field, hyper
 from rsgg.graph import GraphBatch
-from rsgg.oracles.oracle import CountingOracle, Oracle
+from rsgg.oracles.oracle import CountingOracle
 from rsgg.rsgg_ce.adam import Adam
 from rsgg.rsgg_ce.explainer import LEARNING_RATES, sampled, sampler_named
 from rsgg.rsgg_ce.partial_order import ExistingThenMissing
@@ -136,7 +136,7 @@ class LiteralTraining:
     """The two networks of class c, and the epochs that train them on its graphs and on `real` ones of other classes."""
 
     def __init__(
-        self, c: int, graphs: GraphBatch, real: GraphBatch, oracle: Oracle, settings: LiteralRSGGCE, seed: int
+        self, c: int, graphs: GraphBatch, real: GraphBatch, oracle: CountingOracle, settings: LiteralRSGGCE, seed: int
     ) -> None:
         self.c, self.graphs, self.oracle, device = c, graphs, oracle, settings.device
         self.rng = torch_rng(seed, "literal", c)
@@ -158,7 +158,7 @@ class LiteralTraining:
         x, a = self.generator(*self.input)
         p = propagation(a)
         sampled, probability = self._sample(a.detach()), a.detach().clamp(0, 1)
-        flipped = (self.oracle.predict(sampled) != self.c).float().to(a.device)
+        flipped = self.oracle.flips(sampled, self.c).float().to(a.device)
         generated = self.discriminator(x.detach(), p.detach(), self.nodes)
         d_loss = -equation_4(self.discriminator(*self.real), generated, flipped)
         self.d_optimiser.zero_grad()

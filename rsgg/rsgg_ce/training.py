@@ -37,7 +37,7 @@ from torch.nn.functional import softplus
 
 from rsgg.edges import EdgeBatch
 from rsgg.graph import GraphBatch
-from rsgg.oracles.oracle import Oracle
+from rsgg.oracles.oracle import CountingOracle
 from rsgg.progress import tell
 from rsgg.rsgg_ce.adam import Adam, as_one_vector
 from rsgg.rsgg_ce.training_pairs import Adjacency, Linked, PairBatch, edited_pairs, linked, training_pairs
@@ -302,7 +302,7 @@ class ClassData:
     graphs: GraphBatch
     features: Tensor
     real: GraphBatch
-    oracle: Oracle
+    oracle: CountingOracle
     fixed: Tensor | None = None
 
 
@@ -480,7 +480,7 @@ class ClassTraining:
 
     def _flips(self, generated: Adjacency, owner: Tensor) -> Tensor:
         """[Φ(G_g) ≠ c] of each generated graph: one oracle call each."""
-        return (self.own.classes(generated, owner, self.data.oracle) != self.data.c).float().to(self.device)
+        return self.own.flips(generated, owner, self.data.c, self.data.oracle).float().to(self.device)
 
     def _discriminator_step(
         self, generated: Adjacency, owner: Tensor, flipped: Tensor, exaggerated: Adjacency, exaggerated_owner: Tensor

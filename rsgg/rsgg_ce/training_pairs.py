@@ -20,7 +20,7 @@ from torch import Tensor
 
 from rsgg.edges import LONGEST_SUM, EdgeBatch, NeighbourLists, positions
 from rsgg.graph import GraphBatch
-from rsgg.oracles.oracle import Oracle
+from rsgg.oracles.oracle import CountingOracle
 
 LARGEST_MATRIX = 120  # nodes: up to here matrices are faster than lists of edges
 LARGEST_PRODUCT = 64  # nodes: up to here networks multiply by matrices faster than they add up neighbours
@@ -86,8 +86,8 @@ class TrainingPairs(Protocol[Graphs]):
     def originals(self, rows: Tensor) -> Graphs:
         """The graphs as they are."""
 
-    def classes(self, graphs: Graphs, rows: Tensor, oracle: Oracle) -> Tensor:
-        """The oracle's answers for graphs that were sampled from those at `rows`."""
+    def flips(self, graphs: Graphs, rows: Tensor, c: int, oracle: CountingOracle) -> Tensor:
+        """Which graphs that were sampled from those at `rows`, of class c, are of another class: bool [B]."""
 
     def one_sample_each(self, generator: EdgeLogits, rng: torch.Generator) -> Iterator[tuple[Tensor, Graphs, Tensor]]:
         """One sample of every graph, in blocks: which graphs, what was sampled, how many edits that is."""
@@ -148,8 +148,8 @@ class AllPairs:
     def originals(self, rows: Tensor) -> Tensor:
         return self.adjacency[rows]
 
-    def classes(self, graphs: Tensor, rows: Tensor, oracle: Oracle) -> Tensor:
-        return oracle.predict(self.graphs.candidates(graphs.cpu(), rows))
+    def flips(self, graphs: Tensor, rows: Tensor, c: int, oracle: CountingOracle) -> Tensor:
+        return oracle.flips(self.graphs.candidates(graphs.cpu(), rows), c)
 
     def one_sample_each(self, generator: EdgeLogits, rng: torch.Generator) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         p = torch.sigmoid(generator(self.features, self.adjacency.float())).cpu()
@@ -250,8 +250,8 @@ class EdgesAndSomeMissing:
     def originals(self, rows: Tensor) -> EdgeBatch:
         return self.edges.select(rows)
 
-    def classes(self, graphs: EdgeBatch, rows: Tensor, oracle: Oracle) -> Tensor:
-        return oracle.predict_edges(graphs)
+    def flips(self, graphs: EdgeBatch, rows: Tensor, c: int, oracle: CountingOracle) -> Tensor:
+        return oracle.flips(graphs, c)
 
     def one_sample_each(
         self, generator: EdgeLogits, rng: torch.Generator

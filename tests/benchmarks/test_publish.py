@@ -151,3 +151,36 @@ def test_a_damaged_cell_ends_it_and_nothing_is_published(
     err = capsys.readouterr().err
     assert "is cut short or damaged; run the experiment again before compacting its results." in err
     assert err.count("\n") == 1 and not (tmp_path / "out").exists()
+
+
+@pytest.mark.asd
+@pytest.mark.parametrize("kept_in", ["from", "out"])
+def test_without_the_graphs_that_findings_look_at_nothing_is_published(
+    kept_in: str, local: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whether this machine or the reference holds results on ASD: its findings need ASD's files."""
+    folders = {"from": tmp_path / "local", "out": tmp_path / "reference"}
+    run_cells(
+        plan(Table1Options(methods=["empty"], datasets=["asd"], seeds=["0"], folds=["0"])), Store(folders[kept_in])
+    )
+    if kept_in == "out":
+        shutil.copytree(local, folders["from"])
+    before = sorted(tmp_path.rglob("*"))
+    (nowhere := tmp_path / "no data").mkdir()
+    command = ["publish", *(part for name, folder in folders.items() for part in (f"--{name}", str(folder)))]
+    monkeypatch.setenv("RSGG_DATA_DIR", str(nowhere))
+    assert cli.main(command) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("Findings on ASD look at its graphs. The ASD data set is not complete in ")
+    assert "name a folder that holds" in err and "--data-dir" in err and err.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == sorted([*before, nowhere])
+
+
+def test_real_data_without_stored_graphs_need_their_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    local = molecules.write(tmp_path / "local")
+    (local / graphs.FILE).unlink()
+    monkeypatch.setenv("RSGG_DATA_DIR", str(tmp_path))
+    assert cli.main(["publish", "--from", str(local), "--out", str(tmp_path / "out")]) == 2
+    assert "--data-dir" in capsys.readouterr().err and not (tmp_path / "out").exists()

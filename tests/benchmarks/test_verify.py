@@ -91,6 +91,18 @@ def test_a_good_reference_passes(reference: Path, capsys: pytest.CaptureFixture[
     assert "comes out as stored." in out and "1 of 1 sampled cells were computed again and are equal." in out
 
 
+def test_tables_that_need_absent_graphs_are_not_called_wrong(
+    reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent(*_: object) -> None:
+        raise DataError("The files are not here; name a folder.")
+
+    monkeypatch.setattr(verify, "check_data", absent)
+    wrong, text = said(reference)
+    assert f"{reference}: its tables were not made again. The files are not here; name a folder." in text
+    assert not wrong and "follow from the ledgers" not in text
+
+
 @pytest.mark.slow
 def test_the_committed_reference_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every checksum, tables made again, three cells derived and one computed again.

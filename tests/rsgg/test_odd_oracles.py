@@ -15,18 +15,22 @@ from torch import Tensor, nn
 
 from rsgg.baselines import controls, search
 from rsgg.baselines.cf2 import CF2
+from rsgg.baselines.clear import CLEAR
+from rsgg.baselines.gcountergan import GCounteRGAN
 from rsgg.baselines.released.cf2 import ReleasedCF2
 from rsgg.baselines.released.clear import ReleasedCLEAR
 from rsgg.baselines.released.gcountergan import ReleasedGCounteRGAN
 from rsgg.compose import Minimised
+from rsgg.contract.explainer import training_graphs
 from rsgg.edges import EdgeBatch
 from rsgg.errors import FitError, GraphError, OracleError
 from rsgg.explainer import Explainer
 from rsgg.graph import GraphBatch
 from rsgg.oracles import CountingOracle, Oracle, PyGOracle, TrainedGNN, TreeCyclesOracle, WrappedOracle
 from rsgg.oracles.networks import GraphClassifier
-from rsgg.rsgg_ce import RSGGCE, ReleasedRSGGCE, TaughtRSGGCE
+from rsgg.rsgg_ce import RSGGCE, LiteralRSGGCE, ReleasedRSGGCE, TaughtRSGGCE
 from tests.graphs import tree, unicyclic
+from tests.rsgg.test_contract import EXPLAINERS
 
 GRAPHS = GraphBatch.of([tree(8, seed) if seed % 2 else unicyclic(8, 3, seed) for seed in range(12)])
 
@@ -182,6 +186,82 @@ def test_a_relaxation_that_is_none_is_a_sentence(returned: Callable[[Tensor], ob
         CountingOracle(Odd()).relaxed(GRAPHS.adjacency.float())
     with pytest.raises(OracleError, match=said):
         CF2.tiny().fit(GRAPHS, Odd()).explain(GRAPHS, Odd())
+
+
+# -- oracles that fail on graphs that a method makes -------------------------------------------------------
+
+
+class KnowsOnly(TreeCyclesOracle):
+    """Answers about the graphs that it has seen, and fails on all others, soft ones included."""
+
+    def __init__(self, graphs: GraphBatch, soft: bool = False) -> None:
+        self.known, self.soft = {adjacency.numpy().tobytes() for adjacency in graphs.adjacency}, soft
+
+    def _require_known(self, adjacency: Tensor) -> None:
+        if any(one.to(torch.uint8).numpy().tobytes() not in self.known for one in adjacency.detach()):
+            raise ValueError("this is no graph of mine")
+
+    def predict(self, graphs: GraphBatch) -> Tensor:
+        self._require_known(graphs.adjacency)
+        return super().predict(graphs)
+
+    def predict_edges(self, graphs: EdgeBatch) -> Tensor:
+        raise ValueError("a list is no graph of mine")
+
+    def relaxed(self, adjacency: Tensor, features: Tensor | None = None) -> Tensor:
+        if not self.soft:
+            self._require_known(adjacency)
+        return super().relaxed(adjacency, features)
+
+
+@pytest.mark.parametrize("name", EXPLAINERS)
+@pytest.mark.filterwarnings("ignore")
+def test_a_fit_outlives_an_oracle_that_fails_on_made_graphs(name: str) -> None:
+    """With a relaxation that works every method is fitted; what it says to have found the relaxation has shown it."""
+    made = EXPLAINERS[name]()
+    oracle, graphs = KnowsOnly(training_graphs(), soft=True), training_graphs()
+    explainer = made.tiny() if isinstance(made, type) else made
+    results = explainer.fit(graphs, oracle).explain(graphs[:4], oracle)
+    assert len(results) == 4
+    for result in results:
+        after = TreeCyclesOracle().predict(GraphBatch.of([result.returned]))
+        assert int(after) != result.before if result.found else result.reason
+
+
+@pytest.mark.parametrize("explainer", [LiteralRSGGCE.tiny(), RSGGCE.tiny(), ReleasedCLEAR.tiny()])
+def test_made_graphs_on_which_the_oracle_fails_are_counted_in_a_warning(explainer: Explainer) -> None:
+    oracle = CountingOracle(KnowsOnly(training_graphs(), soft=True))
+    name = type(explainer).__name__
+    said = rf"failed on (\d+) graphs that {name} made while it learnt, which count as not flipped: .* no graph of mine"
+    with pytest.warns(UserWarning, match=said) as warned:
+        explainer.fit(training_graphs(), oracle)
+    (message,) = (str(one.message) for one in warned if "not flipped" in str(one.message))
+    unscored = int(message.split("failed on ")[1].split()[0])
+    assert 0 < unscored <= oracle.calls and not oracle.unscored
+    history = getattr(explainer, "history_", [])
+    assert all(row["flip_rate"] == 0 for row in history if "flip_rate" in row), "no answer is no flip"
+
+
+def test_only_the_graphs_on_which_the_oracle_fails_are_not_flipped() -> None:
+    """One of the others flips: what can be answered is."""
+    graphs = training_graphs()
+    classes = TreeCyclesOracle().predict(graphs)
+    shown = graphs.adjacency.clone()
+    shown[3] = 0
+    oracle = CountingOracle(KnowsOnly(graphs))
+    flips = oracle.flips(graphs.candidates(shown, torch.arange(len(graphs))), 1 - classes)
+    assert flips.tolist() == [i != 3 for i in range(len(graphs))]
+    assert (oracle.calls, len(oracle.unscored)) == (len(graphs), 1)
+
+
+@pytest.mark.parametrize("explainer", [CLEAR.tiny(), GCounteRGAN.tiny(), Minimised(base=CLEAR.tiny())])
+def test_a_gradient_that_an_oracle_does_not_give_ends_the_fit_with_a_sentence(explainer: Explainer) -> None:
+    name = type(explainer).__name__
+    with pytest.raises(
+        OracleError, match=rf"^{name} could not be fitted: .* no graph of mine; .* use a method"
+    ) as ended:
+        explainer.fit(training_graphs(), KnowsOnly(training_graphs()))
+    assert str(ended.value).count("could not be fitted") == 1
 
 
 # -- oracles that change their mind ----------------------------------------------------------------------

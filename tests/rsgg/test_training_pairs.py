@@ -109,7 +109,7 @@ def test_a_start_that_never_flips_is_widened_until_it_does() -> None:
             data.graphs.select(classes == c),
             features[classes == c],
             data.graphs.select(classes != c),
-            TreeCyclesOracle(),
+            CountingOracle(TreeCyclesOracle()),
         )
         training = ClassTraining(data_of_class, settings(warmup=60), 0, "cpu")
         before = training.generator.bias[1].item()

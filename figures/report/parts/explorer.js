@@ -37,10 +37,7 @@
 
   async function load(name) {
     if (unpacked[name]) return unpacked[name];
-    const text = atob(document.getElementById(`data-${name}`).textContent.trim());
-    const bytes = Uint8Array.from(text, (sign) => sign.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    unpacked[name] = unpack(await new Response(stream).arrayBuffer());
+    unpacked[name] = unpack(await uncompressed(document.getElementById(`data-${name}`).textContent));
     return unpacked[name];
   }
 

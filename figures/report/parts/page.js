@@ -4,6 +4,12 @@
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 const root = document.documentElement;
 
+// What stands in the page as base64 of gzip, as an ArrayBuffer.
+async function uncompressed(base64) {
+  const bytes = Uint8Array.from(atob(base64.trim()), (sign) => sign.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+}
+
 // -- Light and dark ------------------------------------------------------------------------------------------
 
 function setTheme(theme) {
@@ -165,6 +171,17 @@ for (const filter of all("[data-filter]")) {
     });
   }
   search.addEventListener("input", apply);
+}
+
+// -- Downloads -----------------------------------------------------------------------------------------------
+
+for (const link of all("a[data-packed]")) {
+  link.addEventListener("click", async (event) => {
+    if (link.href.startsWith("blob:")) return; // unpacked before
+    event.preventDefault();
+    link.href = URL.createObjectURL(new Blob([await uncompressed(link.dataset.packed)]));
+    link.click();
+  });
 }
 
 // -- Large figures, copied texts -----------------------------------------------------------------------------
