@@ -7,7 +7,7 @@ and candidate, from which all metrics follow. Importing this module loads no tor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
@@ -306,6 +306,16 @@ def motif_recovery(edits: Iterable[int], edges: ArrayLike, motif: ArrayLike) -> 
     if not n_known:
         return MotifRecovery(float("nan"), float("nan"), float("nan"))
     return MotifRecovery(hit / n_deleted if n_deleted else float("nan"), hit / n_known, 2 * hit / (n_deleted + n_known))
+
+
+def tanimoto(a: Mapping[int, int], b: Mapping[int, int]) -> float:
+    """Similarity of two molecules by how often each part f occurs in them: Σ_f min(a_f, b_f) / Σ_f max(a_f, b_f).
+
+    Parts that occur in neither are left out. Two molecules without any part are alike: 1.
+    """
+    parts = a.keys() | b.keys()
+    most = sum(max(a.get(part, 0), b.get(part, 0)) for part in parts)
+    return sum(min(a.get(part, 0), b.get(part, 0)) for part in parts) / most if most else 1.0
 
 
 # -- From results to a table ---------------------------------------------------------------------------------
