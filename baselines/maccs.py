@@ -37,7 +37,7 @@ Deviations from the original:
 - Every random draw is seeded by the name of the graph. The original draws from a set in an order that depends on the
   process.
 - Further candidates differ from each other. The original fills up with the nearest counterfactuals again from the
-  start, so that it may return one twice (exmol/exmol.py:885-895). It can also leave out molecules that are not like
+  start, so that it may return one twice (exmol/exmol.py:885). It can also leave out molecules that are not like
   drugs (REOS); that came after the paper and is not part of it.
 
 RDKit and SELFIES are an optional extra: pip install "rsgg[molecules]".

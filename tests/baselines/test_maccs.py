@@ -352,3 +352,28 @@ def test_distances_are_one_less_similarity() -> None:
     apart = distances(molecules)
     assert np.allclose(apart, apart.T) and np.allclose(np.diag(apart), 0)
     assert apart[0, 3] == pytest.approx(1 - molecular_similarity(molecules[0], molecules[3]))
+
+
+def test_similarity_and_sanitisation_are_measured_of_molecules_that_a_method_names() -> None:
+    """And of those whose bonds alone were edited, made by RDKit from the input's molecule."""
+    from benchmarks.running.quality import _kept, _similarities
+    from rsgg.feasibility import Sanitises
+
+    molecules = {name: Chem.RWMol(Chem.MolFromSmiles(smiles)) for name, smiles in known().smiles.items()}
+    for one in molecules.values():
+        Chem.Kekulize(one, clearAromaticFlags=True)
+    rules = (Sanitises(molecules),)
+    results = [one for one in explained(9, 13) if one.found]
+    said = [smiles_of(one.returned) for one in results]
+    theirs = [
+        similarities(Chem.MolFromSmiles(SMILES[i]), [Chem.MolFromSmiles(said[j])])[0] for j, i in enumerate((9, 13))
+    ]
+    assert _similarities(results, rules).tolist() == [pytest.approx(s) for s in theirs]
+    assert _kept(results, rules)["sanitised"].tolist() == [1.0, 1.0]
+    ring = graphs(19)[0]  # cyclopentanol without a bond of its ring
+    opened = ring.adjacency.copy()
+    opened[1, 5] = opened[5, 1] = 0
+    cut = Counterfactual(ring, ring.with_adjacency(opened), 0, 0, "", 1, 0.0)
+    expected = molecular_similarity(Chem.MolFromSmiles(SMILES[19]), Chem.MolFromSmiles("OCCCCC"))
+    assert _similarities([cut], rules).tolist() == [pytest.approx(expected)]
+    assert np.isnan(_similarities([cut], ())).all()
