@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 BLUE, ORANGE, GREEN, RED, SKY, PINK, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#777777"
 """Okabe and Ito's colours, which all readers can tell apart."""
 NAVY = "#003660"  # a darker blue, for what goes beyond the paper
-BROWN, TEAL = "#6B4226", "#3B7A78"  # for methods that the paper does not compare with
+BROWN, TEAL, OLIVE = "#6B4226", "#3B7A78", "#7A7A1F"  # for methods that the paper does not compare with
 
 Row = tuple[str, str]  # name and variant of a method
 Options = Mapping[str, Any]
@@ -411,6 +411,15 @@ METHODS: list[Method] = [
     Method(
         "maccs", "faithful", "rsgg.baselines.maccs:MACCS", "MACCS", TEAL, on=dict.fromkeys(SMILES_TASKS, FEWER_SAMPLES),
         tasks=SMILES_TASKS, limit=NO_SMILES, molecules=True, seconds_per_fold=60,
+    ),
+    # Its own paper takes probabilities, as MEG's does.
+    Method(
+        "moo", "faithful", "rsgg.baselines.moo:MOO", "MOO", OLIVE, learnt_only=True, limit=NOT_TABLE_1,
+        told_probabilities=True, seconds_per_fold=30,
+    ),
+    Method(
+        "moo", "released", "rsgg.baselines.released.moo:ReleasedMOO", "MOO, as released", OLIVE, "s",
+        learnt_only=True, limit=NOT_TABLE_1, told_probabilities=True, seconds_per_fold=10,
     ),
     Method("obs", "search", f"{SEARCH}:OBS", "OBS", "black", "^"),
     Method("ddbs", "search", f"{SEARCH}:DDBS", "DDBS", "black", "v"),
