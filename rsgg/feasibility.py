@@ -34,7 +34,7 @@ from scipy.sparse.csgraph import connected_components
 
 from rsgg.constraints import Constraint, EdgesForSize, KeepConnected, MostNeighbours
 from rsgg.data.dataset import Dataset
-from rsgg.data.molecules import TABLES, Molecules, load_rdkit
+from rsgg.data.molecules import TABLES, load_rdkit, smiles_by_name
 from rsgg.encodings import block_diagonal
 from rsgg.errors import DataError, UsageError
 from rsgg.graph import Graph, GraphBatch
@@ -199,9 +199,7 @@ def molecules_of(dataset: Dataset, data_dir: Path | None = None) -> dict[str, Mo
     chem, quietly = load_rdkit()
     with quietly():
         if dataset.name in TABLES:
-            smiles = Molecules(dataset.name).table(data_dir)[0]
-            rows = [int(name.split("/")[1]) for name in dataset.graphs.names]
-            made = [chem.MolFromSmiles(smiles[row]) for row in rows]
+            made = [chem.MolFromSmiles(smiles) for smiles in smiles_by_name(dataset, data_dir).values()]
         elif dataset.name in BONDS_OF_LABELS:
             made = [
                 _from_labels(graph, dataset.feature_names, BONDS_OF_LABELS[dataset.name]) for graph in dataset.graphs
@@ -246,14 +244,18 @@ def _ready(molecule: Molecule) -> Molecule | None:
 
 
 def _is_molecule(name: str, adjacency: np.ndarray, molecules: Mapping[str, Molecule]) -> bool:
-    """Is the molecule of this name still one if it has the bonds of this graph? Bonds that it had not are single.
-
-    Hydrogens that are no nodes make room: an edited atom has as many as its valence leaves.
-    """
+    """Is the molecule of this name still one if it has the bonds of this graph? True where it was none before."""
     if name not in molecules:
         raise UsageError(f"It is not known which molecule the graph {name!r} is; give the molecules of its data set.")
-    if molecules[name] is None:
-        return True
+    return molecules[name] is None or edited_molecule(name, adjacency, molecules) is not None
+
+
+def edited_molecule(name: str, adjacency: np.ndarray, molecules: Mapping[str, Molecule]) -> Molecule | None:
+    """The molecule of this name, which RDKit accepts, with the bonds of this graph; None if it is none any more.
+
+    Bonds that it had not are single. Hydrogens that are no nodes make room: an edited atom has as many as its valence
+    leaves.
+    """
     chem, quietly = load_rdkit()
     molecule = chem.RWMol(molecules[name])
     had = {tuple(sorted((bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()))) for bond in molecule.GetBonds()}
@@ -267,4 +269,5 @@ def _is_molecule(name: str, adjacency: np.ndarray, molecules: Mapping[str, Molec
         atom.SetNoImplicit(False)
         atom.SetNumExplicitHs(0)
     with quietly():
-        return chem.SanitizeMol(molecule, catchErrors=True) == chem.SanitizeFlags.SANITIZE_NONE
+        accepted = chem.SanitizeMol(molecule, catchErrors=True) == chem.SanitizeFlags.SANITIZE_NONE
+    return molecule if accepted else None

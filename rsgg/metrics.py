@@ -328,6 +328,36 @@ def motif_recovery(edits: Iterable[int], edges: ArrayLike, motif: ArrayLike) -> 
     return MotifRecovery(hit / n_deleted if n_deleted else float("nan"), hit / n_known, 2 * hit / (n_deleted + n_known))
 
 
+def tanimoto(a: Mapping[int, int], b: Mapping[int, int]) -> float:
+    """Similarity of two molecules by how often each part f occurs in them: Σ_f min(a_f, b_f) / Σ_f max(a_f, b_f).
+
+    Parts that occur in neither are left out. Two molecules without any part are alike: 1.
+    """
+    parts = a.keys() | b.keys()
+    most = sum(max(a.get(part, 0), b.get(part, 0)) for part in parts)
+    return sum(min(a.get(part, 0), b.get(part, 0)) for part in parts) / most if most else 1.0
+
+
+def hypervolume(points: ArrayLike, reference: ArrayLike) -> float:
+    """How much a set of points dominates, all d columns to be large: the volume of ∪_p {x : reference ≤ x ≤ p}.
+
+    `points` is [n, d], `reference` [d]; a point that is not above the reference in every column adds nothing. The last
+    column is cut where points begin: between two cuts the volume is the height times that of the points that reach
+    above it, in one dimension less.
+    """
+    rows, least = np.asarray(points, dtype=np.float64), np.asarray(reference, dtype=np.float64)
+    if not rows.size:
+        return 0.0
+    rows = rows[(rows > least).all(1)] - least
+    if rows.shape[1] == 1:
+        return float(rows.max(initial=0.0))
+    volume, below = 0.0, 0.0
+    for cut in np.unique(rows[:, -1]):
+        volume += (cut - below) * hypervolume(rows[rows[:, -1] >= cut, :-1], np.zeros(rows.shape[1] - 1))
+        below = cut
+    return float(volume)
+
+
 # -- From results to a table ---------------------------------------------------------------------------------
 
 

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from rsgg.constraints import Constraint
 from rsgg.data.dataset import Dataset, Fold
+from rsgg.data.molecules import smiles_by_name
 from rsgg.errors import DataError
 from rsgg.feasibility import Molecule, molecules_of, rules_of
+from rsgg.molecule_edits import KnownMolecules
 from rsgg.task import Problem
 
 
@@ -24,3 +26,9 @@ def _molecules(dataset: Dataset, data_dir: Path | None) -> dict[str, Molecule] |
         return molecules_of(dataset, data_dir)
     except DataError:
         return None
+
+
+@lru_cache(maxsize=2)
+def known_molecules(dataset: Dataset, data_dir: Path | None = None) -> KnownMolecules:
+    """Which molecules the graphs of a data set are, for methods that change molecules."""
+    return KnownMolecules(smiles_by_name(dataset, data_dir), dataset.feature_names)

@@ -11,6 +11,9 @@ Columns, NaN where a measure does not apply or the class has not changed:
 - `mmd_degree`, `mmd_clustering`, `mmd_spectrum`: of all counterfactuals of the fold against held-out real graphs, class
   by class, averaged; the same value in every line of a cell
 - `connected`, `degrees`, `edge_count`, `sanitised`, `feasible`: hard rules of the domain (`rsgg.feasibility`)
+- `tanimoto`: similarity of two molecules by their ECFP4 fingerprints (`rsgg.molecule_edits`): of what was made to the
+  input. It is known where bonds alone were edited and RDKit accepts what comes out, and of methods that change
+  molecules and say which ones they made; of these the rule `sanitised` is known as well
 - `same_structure`: the counterfactual cannot be told from the input by its Weisfeiler-Lehman subtrees: it may be the
   same graph with other node numbers
 - `motif_precision`, `motif_recall`, `motif_f1`: removed edges against those that are known to make the class
@@ -33,11 +36,13 @@ from benchmarks.results.ledger import history_table
 from benchmarks.running.domain import rules_of_domain
 from benchmarks.running.run_cell import OfFold, Run
 from rsgg.constraints import Constraint
+from rsgg.data.molecules import load_rdkit
 from rsgg.edits import origins
 from rsgg.explainer import Counterfactual
-from rsgg.feasibility import Sanitises, feasibility
-from rsgg.graph import GraphBatch
+from rsgg.feasibility import Molecule, Sanitises, edited_molecule, feasibility
+from rsgg.graph import Graph, GraphBatch
 from rsgg.metrics import motif_recovery
+from rsgg.molecule_edits import molecular_similarity, smiles_of
 from rsgg.oracles.oracle import Oracle
 from rsgg.plausibility import RealGraphs, mmd_to_real, subtrees, wl_distance
 
@@ -45,7 +50,7 @@ Floats = NDArray[np.float64]
 RULES = ("connected", "degrees", "edge_count", "sanitised", "feasible")
 MOTIFS = ("motif_precision", "motif_recall", "motif_f1")
 MMDS = ("mmd_degree", "mmd_clustering", "mmd_spectrum")
-MEASURED = ("plausibility", "plausibility_unedited", *MMDS, *RULES, "same_structure", *MOTIFS)
+MEASURED = ("plausibility", "plausibility_unedited", *MMDS, *RULES, "tanimoto", "same_structure", *MOTIFS)
 GRAPHS_AT_ONCE = 512  # that an oracle is asked about together
 
 
@@ -104,8 +109,10 @@ def measured(results: Sequence[Counterfactual], run: Run, yardstick: Yardstick) 
     lines.loc[flips, "plausibility_unedited"] = yardstick.real.plausibility(of, claimed)
     for name, distance in _mmds(made, claimed, yardstick).items():
         lines[f"mmd_{name}"] = distance
-    for name, kept in _kept([results[row] for row in flips.tolist()], yardstick.rules).items():
+    flipped = [results[row] for row in flips.tolist()]
+    for name, kept in _kept(flipped, yardstick.rules).items():
         lines.loc[flips, name] = kept
+    lines.loc[flips, "tanimoto"] = _similarities(flipped, yardstick.rules)
     apart = np.diag(wl_distance(subtrees(of), subtrees(made)))
     lines.loc[flips, "same_structure"] = (apart == 0).astype(float)
     motif = run.problem.dataset.motif
@@ -140,4 +147,33 @@ def _kept(results: Sequence[Counterfactual], rules: tuple[Constraint, ...]) -> d
             was = origins(result.node_edits, result.input.n_nodes)
             origin[row, : len(was)] = was
     kept = feasibility(inputs, made, rules, origin)
-    return {name: holds.astype(np.float64) for name, holds in kept.items() if name in RULES}
+    floats = {name: holds.astype(np.float64) for name, holds in kept.items() if name in RULES}
+    if any(smiles_of(result.returned) for result in results):
+        floats["sanitised"] = np.array([_sanitises(result.returned) for result in results])
+    return floats
+
+
+def _sanitises(graph: Graph) -> float:
+    """Does RDKit accept the molecule that a method says this graph is? NaN if it says none."""
+    smiles = smiles_of(graph)
+    return np.nan if smiles is None else float(_read(smiles) is not None)
+
+
+def _read(smiles: str) -> Molecule | None:
+    chem, quietly = load_rdkit()
+    with quietly():
+        return chem.MolFromSmiles(smiles)
+
+
+def _similarities(results: Sequence[Counterfactual], rules: tuple[Constraint, ...]) -> Floats:
+    """Tanimoto indices between the molecules of the inputs and those that were made; NaN where one is not known."""
+    known = next((rule.molecules for rule in rules if isinstance(rule, Sanitises)), {})
+    values = np.full(len(results), np.nan)
+    for row, result in enumerate(results):
+        before, name, smiles = known.get(result.input.name), result.input.name, smiles_of(result.returned)
+        after = None if smiles is None else _read(smiles)
+        if before is not None and smiles is None and not result.node_edits:
+            after = edited_molecule(name, result.returned.adjacency, known)
+        if before is not None and after is not None:
+            values[row] = molecular_similarity(before, after)
+    return values

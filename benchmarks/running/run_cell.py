@@ -30,7 +30,7 @@ from benchmarks.registry.foreign_text import sentence
 from benchmarks.registry.tasks import TaskEntry
 from benchmarks.results.cell import Cell, canonical
 from benchmarks.results.ledger import history_table, ledger_table
-from benchmarks.running.domain import rules_of_domain
+from benchmarks.running.domain import known_molecules, rules_of_domain
 from benchmarks.running.memory import keep_freed_memory
 from benchmarks.running.replay import Replayed, rows_about, with_costs_of_base
 from rsgg.collapse import CollapseWarning
@@ -217,6 +217,8 @@ def run_cell(
             return Outcome(cell, "skipped", reason=missing)
         start = time.perf_counter()
         run = Run(cell, explainer, problem)
+        if cell.method.molecules:
+            run.explainer = replace(run.explainer, molecules=known_molecules(problem.dataset, data_dir))
         if cell.method.feasible:
             run.explainer = replace(run.explainer, constraints=rules_of_domain(run.problem, run.fold, data_dir))
         with warnings.catch_warnings():

@@ -37,7 +37,8 @@ FURTHER = {
     "area_over_calls": ("Area over calls ↑", 3), "plausibility_unedited": ("Plausibility, unedited", 3),
     "connected": ("Connected ↑", 3), "degrees": ("Degrees ↑", 3), "edge_count": ("Edge count ↑", 3),
     "sanitised": ("Sanitised ↑", 3), "mmd_degree": ("MMD², degrees ↓", 3), "mmd_clustering": ("clustering ↓", 3),
-    "mmd_spectrum": ("spectrum ↓", 3), "same_structure": ("Same structure ↓", 3),
+    "mmd_spectrum": ("spectrum ↓", 3), "tanimoto": ("Tanimoto ↑", 3),
+    "same_structure": ("Same structure ↓", 3),
     "motif_precision": ("Motif, precision ↑", 3), "motif_recall": ("Motif, recall ↑", 3),
     "oracle_accuracy": ("Oracle Acc.", 3),
 }  # fmt: skip

@@ -140,6 +140,14 @@ def _bond(bond: Any) -> tuple[int, int, int]:
     return u, v, BONDS.index(kind if kind in BONDS else "other")
 
 
+def smiles_by_name(dataset: Dataset, data_dir: Path | None = None) -> dict[str, str]:
+    """The published SMILES of each graph of BBBP or ClinTox, by the name of the graph."""
+    if dataset.name not in TABLES:
+        raise DataError(f"The graphs of {dataset.name!r} have no published SMILES; only {', '.join(TABLES)} have some.")
+    smiles = Molecules(dataset.name).table(data_dir)[0]
+    return {name: smiles[int(name.split("/")[1])] for name in dataset.graphs.names}
+
+
 def load_rdkit() -> tuple[Any, Any]:
     """RDKit's `Chem` and a context in which it does not print what it cannot read; a sentence if it is missing."""
     try:

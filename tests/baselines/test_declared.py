@@ -14,6 +14,7 @@ from rsgg.baselines.cf2 import CF2
 from rsgg.baselines.cf_gnn_explainer import CFGNNExplainer
 from rsgg.baselines.clear import CLEAR
 from rsgg.baselines.gcountergan import GCounteRGAN
+from rsgg.baselines.maccs import MACCS
 from rsgg.baselines.meg import MEG
 from rsgg.baselines.rcexplainer import RCExplainer
 from rsgg.baselines.released.cf_gnn_explainer import ReleasedCFGNNExplainer
@@ -41,6 +42,9 @@ DEFAULTS: dict[type[Explainer], dict[str, Any]] = {
         "interval": 8, "replay": 10_000, "lr": 1e-4, "discount": 0.95, "polyak": 0.995, "keep": 10,
     },
     CFGNNExplainer: {"beta": 0.5, "lr": 0.1, "momentum": 0.0, "epochs": 500, "clip": 2.0},
+    MACCS: {
+        "samples": 3000, "mutations": 2, "alphabet": "basic", "eps": 0.15, "min_samples": 5, "molecules": None,
+    },
     ReleasedCFGNNExplainer: {"beta": 0.5, "lr": 0.1, "momentum": 0.0, "epochs": 500, "clip": 2.0},
     RCExplainer: RC,
     ReleasedRCExplainer: {**RC, "temperature_from": 5.0, "temperature_to": 5.0},
@@ -64,6 +68,7 @@ LIMITS: dict[type[Explainer], dict[str, tuple[list[Any], list[Any]]]] = {
         "episodes": COUNT, "decay": SHARE, "horizon": COUNT, "max_actions": COUNT, "batch": COUNT, "interval": COUNT,
         "replay": COUNT, "lr": RATE, "discount": SHARE, "polyak": SHARE, "keep": COUNT,
     },
+    MACCS: {"samples": COUNT, "mutations": COUNT, "eps": RATE, "min_samples": COUNT},
     CFGNNExplainer: {
         "beta": WEIGHT, "lr": RATE, "momentum": ([0.0, 0.99], [-0.01, 1.0]), "epochs": COUNT, "clip": RATE,
     },
@@ -86,6 +91,7 @@ CAPABLE = {
     CLEAR: {"adds", "removes", "learns", "generative", "needs_relaxation", "may_return_invalid"},
     GCounteRGAN: {"adds", "removes", "learns", "generative", "needs_relaxation", "deterministic"},
     MEG: {"adds", "removes"},
+    MACCS: {"adds", "removes", "targets"},
     CFGNNExplainer: {"removes", "needs_relaxation", "deterministic"},
     RCExplainer: {
         "removes",

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rsgg import matching
 from rsgg.edits import applied, effective, made_of, origins, plain_labels, recoded
 from rsgg.graph import Graph, GraphBatch
-from rsgg.matching import Labelled, edits_to, labelled, match, reachable
+from rsgg.matching import Labelled, edits_to, labelled, match, match_nearby, reachable
 from rsgg.metrics import ged_with_nodes
 from tests.graphs import gnp_graphs, tree, unicyclic
 
@@ -196,3 +196,30 @@ def test_graphs_without_labels_are_matched_if_they_have_equally_many_nodes() -> 
     with_labels = labelled(GraphBatch.of([as_graph(of(tree(4), [2, 0, 1, 1]))]))[0]
     assert with_labels.labels.tolist() == [2, 0, 1, 1] and not with_labels.fixed
     assert not reachable(with_labels, seen[0]) and not reachable(seen[0], with_labels)
+
+
+# -- graphs that differ in a few places ----------------------------------------------------------------------------
+
+
+@given(graphs(most=5), graphs(most=5))
+@settings(max_examples=60, deadline=None)
+def test_a_matching_nearby_costs_what_it_says_and_at_most_what_the_other_does(graph: Labelled, other: Labelled) -> None:
+    if not reachable(graph, other):
+        return
+    sent, cost = match_nearby(graph, other)
+    assert cost == cost_of(graph, other, sent.tolist()) <= match(graph, other)[1]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_few_edits_of_a_large_graph_are_found(seed: int) -> None:
+    """A ladder of labelled nodes, renumbered after two edits: at most two edits are needed."""
+    rng = np.random.default_rng(seed)
+    before = of(nx.ladder_graph(12), rng.integers(N_LABELS, size=24).tolist())
+    adjacency, labels = before.adjacency.copy(), before.labels.copy()
+    u, v = (int(node) for node in np.argwhere(adjacency)[rng.integers(adjacency.sum())])
+    adjacency[u, v] = adjacency[v, u] = 0
+    w = int(rng.integers(24))
+    labels[w] = (labels[w] + 1) % N_LABELS
+    order = rng.permutation(24)
+    after = Labelled(adjacency[np.ix_(order, order)], labels[order])
+    assert match_nearby(before, after)[1] == 2
