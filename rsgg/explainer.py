@@ -183,6 +183,28 @@ def _advice(value: Any, declared: Field[Any]) -> str:
     return f"give {words}" + (f" {'of ' if bounds.startswith('at') else ''}{bounds}" if bounds else "")
 
 
+class Hyperparameters:
+    """Base of dataclasses whose fields are declared by `hyper`: values are checked against what is declared."""
+
+    def check_values(self) -> None:
+        """Raise `UsageError` with a sentence where a field has a value that its declaration does not allow."""
+        for declared in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, declared.name)
+            advice = _advice(value, declared)
+            if advice:
+                raise UsageError(f"{type(self).__name__} cannot use {declared.name} = {reprlib.repr(value)}; {advice}.")
+
+    def hyperparameters(self) -> dict[str, Any]:
+        """Names and values of the hyper-parameters: what a result depends on besides data, oracle and seed."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if "symbol" in f.metadata}  # type: ignore[arg-type]
+
+    @classmethod
+    def search_space(cls, *, beyond: bool = True) -> dict[str, Choice | Interval]:
+        """The searched hyper-parameters; without `beyond`, those of the paper only."""
+        searched = {f.name: f.metadata for f in fields(cls) if f.metadata.get("space") is not None}  # type: ignore[arg-type]
+        return {name: about["space"] for name, about in searched.items() if beyond or not about.get("beyond")}
+
+
 # -- Capabilities and results ----------------------------------------------------------------------------
 
 
@@ -365,7 +387,7 @@ def constraints_field() -> Any:
 
 
 @dataclass(kw_only=True)
-class Explainer(ABC):
+class Explainer(Hyperparameters, ABC):
     """A counterfactual explanation method.
 
     Constructors store the hyper-parameters and check that they are allowed; attributes that `fit` learns end in an
@@ -630,27 +652,14 @@ class Explainer(ABC):
         if on is not None:
             self.__dict__["fitted_on_"] = on
 
-    # -- hyper-parameters ------------------------------------------------------------------------------
-
     def check_values(self) -> None:
         """Raise `UsageError` with a sentence where a field has a value that its declaration does not allow."""
-        for declared in fields(self):
-            value = getattr(self, declared.name)
-            advice = _advice(value, declared)
-            if advice:
-                raise UsageError(f"{type(self).__name__} cannot use {declared.name} = {reprlib.repr(value)}; {advice}.")
+        super().check_values()
         self._require_constraints()
 
     def hyperparameters(self) -> dict[str, Any]:
         """Names and values of the hyper-parameters: what a result depends on besides data, oracle and seed."""
-        declared = {f.name: getattr(self, f.name) for f in fields(self) if "symbol" in f.metadata}
-        return declared | ({"constraints": self.constraints} if self.constraints else {})
-
-    @classmethod
-    def search_space(cls, *, beyond: bool = True) -> dict[str, Choice | Interval]:
-        """The searched hyper-parameters; without `beyond`, those of the paper only."""
-        searched = {f.name: f.metadata for f in fields(cls) if f.metadata.get("space") is not None}
-        return {name: about["space"] for name, about in searched.items() if beyond or not about.get("beyond")}
+        return super().hyperparameters() | ({"constraints": self.constraints} if self.constraints else {})
 
     # -- saving ----------------------------------------------------------------------------------------
 
