@@ -253,8 +253,10 @@ def _blocks(graphs: LabelledGraphs, others: LabelledGraphs) -> list[tuple[Ints, 
 # -- Is it within a limit? ---------------------------------------------------------------------------------
 
 
-def within(graph: LabelledGraphs, other: LabelledGraphs, limit: int, most: int) -> bool | None:
+def within(graph: LabelledGraphs, other: LabelledGraphs, limit: int, most: int) -> tuple[bool | None, int]:
     """Is the GED of two graphs (lists of one) at most `limit`? None if `most` partial matchings do not decide it.
+
+    How many were looked at is said too.
 
     Nodes of the smaller graph are matched one after the other. A partial matching is given up if what it has cost, and
     what the rest costs at least, exceeds the limit: labels that are left over, edges from each matched node to the
@@ -262,80 +264,86 @@ def within(graph: LabelledGraphs, other: LabelledGraphs, limit: int, most: int) 
     """
     if graph.n_nodes[0] > other.n_nodes[0]:
         graph, other = other, graph
-    return _Search(graph, other, limit, most).decided()
+    search = _Search(graph, other, limit, most)
+    return search.decided(), most - max(search.left, 0)
 
 
 class _Search:
-    """The search of `within`. Sets of nodes are whole numbers whose bits are the nodes."""
+    """The search of `within`. Sets of nodes are whole numbers whose bits are the nodes, in the order of matching."""
 
     def __init__(self, graph: LabelledGraphs, other: LabelledGraphs, limit: int, most: int) -> None:
         self.n, self.m = int(graph.n_nodes[0]), int(other.n_nodes[0])
         order = _connected_order(graph.adjacency[0][: self.n, : self.n])
-        adjacency = graph.adjacency[0][np.ix_(order, order)]
         self.labels, self.other_labels = graph.labels[0][order].tolist(), other.labels[0][: self.m].tolist()
-        self.around, self.other_around = _bits(adjacency), _bits(other.adjacency[0][: self.m, : self.m])
+        self.around = _bits(graph.adjacency[0][np.ix_(order, order)])
+        self.other_around = _bits(other.adjacency[0][: self.m, : self.m])
+        self.neighbours = [np.flatnonzero(row).tolist() for row in other.adjacency[0][: self.m, : self.m]]
+        self.before = [around & ((1 << i) - 1) for i, around in enumerate(self.around)]  # neighbours matched earlier
+        later = [(around >> i).bit_count() for i, around in enumerate(self.around)]
+        self.inside = [sum(later[i:]) for i in range(self.n + 1)]  # edges among the nodes from i on
         self.limit, self.left = limit, most
         self.sent: list[int] = []
+        self.met = [0] * self.m  # by node of the other graph: which of its neighbours are matched, as nodes of this one
 
     def decided(self) -> bool | None:
         label_counts = [dict[int, int](), dict[int, int]()]
         for side, labels in zip(label_counts, (self.labels, self.other_labels), strict=True):
             for label in labels:
                 side[label] = side.get(label, 0) + 1
+        self.left_over, self.other_left_over = label_counts
         try:
-            return self._reaches(0, 0, *label_counts)
+            return self._reaches(0, (1 << self.m) - 1, sum(map(len, self.neighbours)) // 2)
         except _GivenUp:
             return None
 
-    def _reaches(self, cost: int, taken: int, labels: dict[int, int], other_labels: dict[int, int]) -> bool:
-        """Can the matching so far (`sent`, its images are `taken`) be completed within the limit?"""
+    def _reaches(self, cost: int, free: int, other_inside: int) -> bool:
+        """Can the matching so far (`sent`) be completed within the limit? `other_inside`: edges among `free` nodes."""
         self.left -= 1
         if self.left < 0:
             raise _GivenUp
         i = len(self.sent)
-        if cost + self._rest(i, taken, labels, other_labels) > self.limit:
+        if cost + self._rest(i, free, other_inside) > self.limit:
             return False
         if i == self.n:
             return True  # the bound of the rest is exact: all other nodes and their edges come
-        own = self.labels[i]
-        for v in self._in_order(i, taken):
-            price = (own != self.other_labels[v]) + self._edges(i, v)
+        own, earlier = self.labels[i], self.before[i]
+        prices = [
+            ((own != self.other_labels[v]) + (earlier ^ self.met[v]).bit_count(), v)
+            for v in range(self.m)
+            if free >> v & 1
+        ]
+        for price, v in sorted(prices):
             if cost + price > self.limit:
-                continue
-            self.sent.append(v)
-            labels[own] -= 1
-            other_labels[self.other_labels[v]] -= 1
-            found = self._reaches(cost + price, taken | 1 << v, labels, other_labels)
-            labels[own] += 1
-            other_labels[self.other_labels[v]] += 1
-            self.sent.pop()
+                return False
+            self._match(i, v)
+            kept = free & ~(1 << v)
+            found = self._reaches(cost + price, kept, other_inside - (self.other_around[v] & kept).bit_count())
+            self._take_back(i, v)
             if found:
                 return True
         return False
 
-    def _in_order(self, i: int, taken: int) -> list[int]:
-        """The nodes that node i can become, the cheapest first."""
-        free = [v for v in range(self.m) if not taken >> v & 1]
-        return sorted(free, key=lambda v: (self.labels[i] != self.other_labels[v]) + self._edges(i, v))
+    def _match(self, i: int, v: int) -> None:
+        self.sent.append(v)
+        self.left_over[self.labels[i]] -= 1
+        self.other_left_over[self.other_labels[v]] -= 1
+        for w in self.neighbours[v]:
+            self.met[w] |= 1 << i
 
-    def _edges(self, i: int, v: int) -> int:
-        """The edges to matched nodes that only one of the two has."""
-        mine, its = self.around[i], self.other_around[v]
-        return sum((mine >> j & 1) != (its >> w & 1) for j, w in enumerate(self.sent))
+    def _take_back(self, i: int, v: int) -> None:
+        self.sent.pop()
+        self.left_over[self.labels[i]] += 1
+        self.other_left_over[self.other_labels[v]] += 1
+        for w in self.neighbours[v]:
+            self.met[w] &= ~(1 << i)
 
-    def _rest(self, i: int, taken: int, labels: dict[int, int], other_labels: dict[int, int]) -> int:
+    def _rest(self, i: int, free: int, other_inside: int) -> int:
         """What the nodes that are not matched yet cost at least."""
-        common = sum(min(count, other_labels.get(label, 0)) for label, count in labels.items())
-        rest, other_rest = ~((1 << i) - 1), ~taken
-        edges = other_edges = crossing = 0
+        common = sum(min(count, self.other_left_over.get(label, 0)) for label, count in self.left_over.items())
+        crossing = 0
         for j, w in enumerate(self.sent):
-            crossing += abs((self.around[j] & rest).bit_count() - (self.other_around[w] & other_rest).bit_count())
-        for j in range(i, self.n):
-            edges += (self.around[j] & rest).bit_count()
-        for w in range(self.m):
-            if not taken >> w & 1:
-                other_edges += (self.other_around[w] & other_rest).bit_count()
-        return max(self.n - i, self.m - i) - common + crossing + abs(edges - other_edges) // 2
+            crossing += abs((self.around[j] >> i).bit_count() - (self.other_around[w] & free).bit_count())
+        return self.m - i - common + crossing + abs(self.inside[i] - other_inside)
 
 
 class _GivenUp(Exception):

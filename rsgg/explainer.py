@@ -447,8 +447,8 @@ class Explainer(Hyperparameters, ABC):
             verbose: print how far a long fit is.
         """
         self.check_values()
-        _require_whole_number("seed", seed)
-        batch, counted = batch_of(graphs, self._lists_above()), _counting(oracle)
+        require_whole_number("seed", seed)
+        batch, counted = batch_of(graphs, self._lists_above()), counting(oracle)
         self._require_relaxation(counted)
         if self.capabilities.learns:
             asked = CountingOracle(counted.oracle) if self.capabilities.reads_labels else counted  # labels cost nothing
@@ -492,14 +492,14 @@ class Explainer(Hyperparameters, ABC):
                 where there are more than two, in one batch that is charged to nobody. Without it such results are
                 offered but not found, as nobody has said that they change the class.
         """
-        _require_whole_number("k", k, at_least=1)
-        _require_whole_number("seed", seed)
+        require_whole_number("k", k, at_least=1)
+        require_whole_number("seed", seed)
         if not isinstance(check, bool | np.bool_):
             raise UsageError(f"check = {reprlib.repr(check)} makes no sense; give True or False.")
         self._require_constraints()
         if self.capabilities.learns and not self.fitted_:
             raise NotFittedError(f"{type(self).__name__} has to be fitted before it can explain: call fit first.")
-        batch, counted = batch_of(graphs, self._lists_above()), _counting(oracle)
+        batch, counted = batch_of(graphs, self._lists_above()), counting(oracle)
         self._require_relaxation(counted)
         self._require_same_features(batch)
         self._require_target(target)
@@ -640,7 +640,7 @@ class Explainer(Hyperparameters, ABC):
     def _require_target(self, target: int | None) -> None:
         if target is None:
             return
-        _require_whole_number("target", target, at_least=0)
+        require_whole_number("target", target, at_least=0)
         if not self.capabilities.targets:
             raise UsageError(
                 f"{type(self).__name__} cannot be given a target; it looks for any class but the input's. Leave target "
@@ -907,13 +907,15 @@ def _default(declared: Field[Any]) -> Any:
     return declared.default
 
 
-def _require_whole_number(name: str, value: Any, at_least: int | None = None) -> None:
+def require_whole_number(name: str, value: Any, at_least: int | None = None) -> None:
+    """Raise `UsageError` with a sentence unless an argument of this name is one."""
     if not isinstance(value, Integral) or isinstance(value, bool) or (at_least is not None and value < at_least):
         limit = "" if at_least is None else f", {at_least} or more"
         raise UsageError(f"{name} = {reprlib.repr(value)} makes no sense; give a whole number{limit}.")
 
 
-def _counting(oracle: Oracle) -> CountingOracle:
+def counting(oracle: Oracle) -> CountingOracle:
+    """The oracle with a counter around it, unless it has one."""
     if not isinstance(oracle, Oracle):
         what = f"class {oracle.__name__}" if isinstance(oracle, type) else type(oracle).__name__
         raise UsageError(

@@ -112,6 +112,13 @@ class Oracle(ABC):
         soft = soft.index_put((graphs.graph, graphs.u, graphs.v), weight)
         return self.relaxed(soft + soft.transpose(1, 2), graphs.features)
 
+    def probabilities(self, graphs: GraphBatch) -> Tensor:
+        """Class probabilities [B, n_classes] of graphs as they are, by the relaxation, for methods that are told them.
+
+        Oracles that can say them without soft matrices override it.
+        """
+        return self.relaxed_graphs(graphs, graphs.adjacency.float())
+
     def relaxed_messages(self, graphs: EdgeBatch, weight: Tensor) -> Tensor:
         """`relaxed_edges`, differentiated along messages only: degrees that an oracle divides by count as constants.
 
@@ -183,6 +190,9 @@ class WrappedOracle(Oracle):
 
     def relaxed_messages(self, graphs: EdgeBatch, weight: Tensor) -> Tensor:
         return self.oracle.relaxed_messages(graphs, weight)
+
+    def probabilities(self, graphs: GraphBatch) -> Tensor:
+        return self.oracle.probabilities(graphs)
 
     def optimal_ged(self, graphs: GraphBatch) -> Tensor | None:
         return self.oracle.optimal_ged(graphs)
@@ -507,6 +517,11 @@ class CountingOracle(WrappedOracle):
         shown = (graphs, weight) if not self._copies else (_copy(graphs), _copy(weight))
         return self._relaxed(len(graphs), owner, lambda: self.oracle.relaxed_messages(*shown))
 
+    def probabilities(self, graphs: GraphBatch, owner: Tensor | None = None) -> Tensor:
+        """The oracle's probabilities of graphs as they are; each graph scored is a call, charged as in `predict`."""
+        shown = _copy(graphs) if self._copies else graphs
+        return self._relaxed(len(graphs), owner, lambda: self.oracle.probabilities(shown))
+
     def first_flip(self, graphs: GraphBatch, owner: Tensor, classes: Tensor) -> Tensor:
         """For candidates in the order in which each owner would ask: which one is the owner's first flip?
 
@@ -692,7 +707,9 @@ def wrong_probabilities(p: object, shape: tuple[int, int]) -> str:
     return "" if p.detach().isfinite().all() else "NaN or infinity"
 
 
-QUESTIONS = ("predict", "predict_edges", "relaxed", "relaxed_graphs", "relaxed_edges", "relaxed_messages")
+QUESTIONS = (
+    "predict", "predict_edges", "relaxed", "relaxed_graphs", "relaxed_edges", "relaxed_messages", "probabilities",
+)  # fmt: skip
 
 
 def _reads_only(oracle: Oracle) -> bool:
