@@ -18,13 +18,13 @@ points stay connected (`connected`). All neighbours of a graph are asked about a
 The distance during the walk: the paper predicts it by a network (NeuroSED). Here an input counts as covered only if an
 edit path within θ is in hand, so that coverage is never overstated. The current graph is matched with the inputs that a
 lower bound leaves possible (`rsgg.edit_distance.matched`); by the same matchings every neighbour, one edit away, has an
-edit path too, whose cost is known without matching it (`changes`). One path per pair shows less than there is: in random
-graphs of five nodes it shows about half of the pairs of a neighbour and a graph that are within θ.
+edit path too, whose cost is known without matching it (`changes`). One path per pair shows less than there is: in
+random graphs of five nodes about half of the pairs of a neighbour and a graph that are within θ.
 
 Deviations from the paper, and what it leaves open:
 
 1. Distances are bounds of the exact one instead of predictions, in the walk and in the summary.
-2. `steps` is 300 by default and not 50 000, and at most `neighbours` (500) of the neighbours of a graph are looked at,
+2. `steps` is 1000 by default and not 50 000, and at most `neighbours` (500) of the neighbours of a graph are looked at,
    drawn at random, where the paper's faster variant has 10 000: what two cores do in minutes.
 3. If no neighbour covers any input, p_φ alone decides, as in the published code: Eq. 3 would be 0 everywhere.
 4. Graphs are the same if colour refinement (Weisfeiler-Lehman, four rounds) cannot tell them apart.
@@ -65,7 +65,7 @@ AT_ONCE = 256  # neighbours that the oracle is shown in a batch: bounds the memo
 class GCFExplainer(GlobalExplainer):
     """GCFExplainer for graphs whose nodes have labels (one-hot features) or none."""
 
-    steps: int = hyper(300, "M", paper=50_000, at_least=1, doc="steps of the walk")
+    steps: int = hyper(1000, "M", paper=50_000, at_least=1, doc="steps of the walk")
     alpha: float = hyper(
         0.5, "α", space=Choice((0.0, 0.5, 1.0)), at_least=0, at_most=1, doc="weight of coverage against its gain"
     )
