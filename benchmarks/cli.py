@@ -118,6 +118,10 @@ experiment(
     "noise", "benchmarks.noise:NoiseCurves", "Noise in the graph: are the same edges ranked high?",
     "noise --data ba-2motifs-gin", options.Table2Options,
 )  # fmt: skip
+experiment(
+    "global", "benchmarks.global_summaries:GlobalSummaries", "A few graphs that explain a whole class: GCFExplainer.",
+    "global --data aids-gcn", options.GlobalOptions,
+)  # fmt: skip
 experiment("hpo", "benchmarks.hpo:Hpo", "Search for hyper-parameters.", "hpo --method cf2", options.HpoOptions)
 experiment(
     "traces", "benchmarks.traces:Traces", "RSGG-CE's sampler step by step, and what several candidates are worth.",

@@ -20,10 +20,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rsgg.compose import BestOf, FirstOf, Minimised
-    from rsgg.contract import ContractViolation, check_explainer, check_oracle, check_task
+    from rsgg.contract import (
+        ContractViolation,
+        check_explainer,
+        check_global_explainer,
+        check_oracle,
+        check_task,
+    )
     from rsgg.data import ASD, TU, Dataset, Molecules, Motifs, TreeCycles
     from rsgg.errors import RSGGError
     from rsgg.explainer import Candidate, Capabilities, Choice, Counterfactual, Explainer, Interval, hyper
+    from rsgg.global_explainer import GlobalExplainer, GlobalResult
     from rsgg.graph import Graph, GraphBatch
     from rsgg.metrics import evaluate
     from rsgg.oracles import (
@@ -62,6 +69,8 @@ __all__ = [
     "Explainer",
     "FirstOf",
     "FrozenGCN",
+    "GlobalExplainer",
+    "GlobalResult",
     "Graph",
     "GraphBatch",
     "Group",
@@ -86,6 +95,7 @@ __all__ = [
     "UntaughtSearch",
     "Within",
     "check_explainer",
+    "check_global_explainer",
     "check_oracle",
     "check_task",
     "evaluate",
@@ -95,10 +105,17 @@ __all__ = [
 
 _MODULES = {
     "rsgg.compose": ("BestOf", "FirstOf", "Minimised"),
-    "rsgg.contract": ("ContractViolation", "check_explainer", "check_oracle", "check_task"),
+    "rsgg.contract": (
+        "ContractViolation",
+        "check_explainer",
+        "check_global_explainer",
+        "check_oracle",
+        "check_task",
+    ),
     "rsgg.data": ("ASD", "TU", "Dataset", "Molecules", "Motifs", "TreeCycles"),
     "rsgg.errors": ("RSGGError",),
     "rsgg.explainer": ("Candidate", "Capabilities", "Choice", "Counterfactual", "Explainer", "Interval", "hyper"),
+    "rsgg.global_explainer": ("GlobalExplainer", "GlobalResult"),
     "rsgg.graph": ("Graph", "GraphBatch"),
     "rsgg.metrics": ("evaluate",),
     "rsgg.oracles": (

@@ -183,6 +183,28 @@ def _advice(value: Any, declared: Field[Any]) -> str:
     return f"give {words}" + (f" {'of ' if bounds.startswith('at') else ''}{bounds}" if bounds else "")
 
 
+class Hyperparameters:
+    """Base of dataclasses whose fields are declared by `hyper`: values are checked against what is declared."""
+
+    def check_values(self) -> None:
+        """Raise `UsageError` with a sentence where a field has a value that its declaration does not allow."""
+        for declared in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, declared.name)
+            advice = _advice(value, declared)
+            if advice:
+                raise UsageError(f"{type(self).__name__} cannot use {declared.name} = {reprlib.repr(value)}; {advice}.")
+
+    def hyperparameters(self) -> dict[str, Any]:
+        """Names and values of the hyper-parameters: what a result depends on besides data, oracle and seed."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if "symbol" in f.metadata}  # type: ignore[arg-type]
+
+    @classmethod
+    def search_space(cls, *, beyond: bool = True) -> dict[str, Choice | Interval]:
+        """The searched hyper-parameters; without `beyond`, those of the paper only."""
+        searched = {f.name: f.metadata for f in fields(cls) if f.metadata.get("space") is not None}  # type: ignore[arg-type]
+        return {name: about["space"] for name, about in searched.items() if beyond or not about.get("beyond")}
+
+
 # -- Capabilities and results ----------------------------------------------------------------------------
 
 
@@ -367,7 +389,7 @@ def constraints_field() -> Any:
 
 
 @dataclass(kw_only=True)
-class Explainer(ABC):
+class Explainer(Hyperparameters, ABC):
     """A counterfactual explanation method.
 
     Constructors store the hyper-parameters and check that they are allowed; attributes that `fit` learns end in an
@@ -440,8 +462,8 @@ class Explainer(ABC):
             verbose: print how far a long fit is.
         """
         self.check_values()
-        _require_whole_number("seed", seed)
-        batch, counted = batch_of(graphs, self._lists_above()), _counting(oracle)
+        require_whole_number("seed", seed)
+        batch, counted = batch_of(graphs, self._lists_above()), counting(oracle)
         self._require_insight(counted)
         if self.capabilities.learns:
             asked = CountingOracle(counted.oracle) if self.capabilities.reads_labels else counted  # labels cost nothing
@@ -507,14 +529,14 @@ class Explainer(ABC):
                 where there are more than two, in one batch that is charged to nobody. Without it such results are
                 offered but not found, as nobody has said that they change the class.
         """
-        _require_whole_number("k", k, at_least=1)
-        _require_whole_number("seed", seed)
+        require_whole_number("k", k, at_least=1)
+        require_whole_number("seed", seed)
         if not isinstance(check, bool | np.bool_):
             raise UsageError(f"check = {reprlib.repr(check)} makes no sense; give True or False.")
         self._require_constraints()
         if self.capabilities.learns and not self.fitted_:
             raise NotFittedError(f"{type(self).__name__} has to be fitted before it can explain: call fit first.")
-        batch, counted = batch_of(graphs, self._lists_above()), _counting(oracle)
+        batch, counted = batch_of(graphs, self._lists_above()), counting(oracle)
         self._require_insight(counted)
         self._require_same_features(batch)
         self._require_target(target)
@@ -660,7 +682,7 @@ class Explainer(ABC):
     def _require_target(self, target: int | None) -> None:
         if target is None:
             return
-        _require_whole_number("target", target, at_least=0)
+        require_whole_number("target", target, at_least=0)
         if not self.capabilities.targets:
             raise UsageError(
                 f"{type(self).__name__} cannot be given a target; it looks for any class but the input's. Leave target "
@@ -672,27 +694,14 @@ class Explainer(ABC):
         if on is not None:
             self.__dict__["fitted_on_"] = on
 
-    # -- hyper-parameters ------------------------------------------------------------------------------
-
     def check_values(self) -> None:
         """Raise `UsageError` with a sentence where a field has a value that its declaration does not allow."""
-        for declared in fields(self):
-            value = getattr(self, declared.name)
-            advice = _advice(value, declared)
-            if advice:
-                raise UsageError(f"{type(self).__name__} cannot use {declared.name} = {reprlib.repr(value)}; {advice}.")
+        super().check_values()
         self._require_constraints()
 
     def hyperparameters(self) -> dict[str, Any]:
         """Names and values of the hyper-parameters: what a result depends on besides data, oracle and seed."""
-        declared = {f.name: getattr(self, f.name) for f in fields(self) if "symbol" in f.metadata}
-        return declared | ({"constraints": self.constraints} if self.constraints else {})
-
-    @classmethod
-    def search_space(cls, *, beyond: bool = True) -> dict[str, Choice | Interval]:
-        """The searched hyper-parameters; without `beyond`, those of the paper only."""
-        searched = {f.name: f.metadata for f in fields(cls) if f.metadata.get("space") is not None}
-        return {name: about["space"] for name, about in searched.items() if beyond or not about.get("beyond")}
+        return super().hyperparameters() | ({"constraints": self.constraints} if self.constraints else {})
 
     # -- saving ----------------------------------------------------------------------------------------
 
@@ -947,13 +956,15 @@ def _default(declared: Field[Any]) -> Any:
     return declared.default
 
 
-def _require_whole_number(name: str, value: Any, at_least: int | None = None) -> None:
+def require_whole_number(name: str, value: Any, at_least: int | None = None) -> None:
+    """Raise `UsageError` with a sentence unless an argument of this name is one."""
     if not isinstance(value, Integral) or isinstance(value, bool) or (at_least is not None and value < at_least):
         limit = "" if at_least is None else f", {at_least} or more"
         raise UsageError(f"{name} = {reprlib.repr(value)} makes no sense; give a whole number{limit}.")
 
 
-def _counting(oracle: Oracle) -> CountingOracle:
+def counting(oracle: Oracle) -> CountingOracle:
+    """The oracle with a counter around it, unless it has one."""
     if not isinstance(oracle, Oracle):
         what = f"class {oracle.__name__}" if isinstance(oracle, type) else type(oracle).__name__
         raise UsageError(

@@ -29,12 +29,8 @@ if TYPE_CHECKING:
 BLUE, ORANGE, GREEN, RED, SKY, PINK, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#777777"
 """Okabe and Ito's colours, which all readers can tell apart."""
 NAVY = "#003660"  # a darker blue, for what goes beyond the paper
-BROWN, OLIVE, TEAL, PLUM = (
-    "#6B4226",
-    "#7A7A00",
-    "#3B7A78",
-    "#6A3D9A",
-)  # for methods that the paper does not compare with
+# For methods that the paper does not compare with.
+BROWN, OLIVE, TEAL, PLUM = "#6B4226", "#7A7A00", "#3B7A78", "#6A3D9A"
 
 Row = tuple[str, str]  # name and variant of a method
 Options = Mapping[str, Any]

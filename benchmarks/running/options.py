@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from typer import Option
 
-from benchmarks.registry import methods, tasks
+from benchmarks.registry import global_methods, methods, tasks
 from benchmarks.results.files import LOCAL
 from rsgg.errors import UsageError
 
@@ -158,6 +158,20 @@ class NodeOptions(RunOptions):
     methods: Names = option(None, "Methods.", show_default="RSGG-CE taught, CF-GNNExplainer, searches and controls")
     datasets: Names = option(
         None, "Data sets.", *DATASETS, show_default="those that are read from files, and ten draws of two"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class GlobalOptions(RunOptions):
+    """All graphs of a data set are explained by one summary, so that there are no folds; replicates are seeds."""
+
+    unused = ("folds", "graph_seconds")
+
+    methods: Names = option(
+        None, f"Methods. There are {', '.join(row.name for row in global_methods.METHODS)}.", show_default="all"
+    )
+    datasets: Names = option(
+        None, f"Tasks. There are {', '.join(global_methods.WANTED)}.", *DATASETS, show_default="all"
     )
 
 

@@ -31,12 +31,14 @@ from benchmarks.registry.tasks import TaskEntry
 from benchmarks.results.cell import Cell, canonical
 from benchmarks.results.ledger import history_table, ledger_table
 from benchmarks.running.domain import known_molecules, rules_of_domain
+from benchmarks.running.global_cell import summarised
 from benchmarks.running.memory import keep_freed_memory
 from benchmarks.running.replay import Replayed, rows_about, with_costs_of_base
 from rsgg.collapse import CollapseWarning
 from rsgg.compose import Minimised
 from rsgg.errors import DataError, FitError
 from rsgg.explainer import Counterfactual, Explainer
+from rsgg.global_explainer import GlobalExplainer
 from rsgg.graph import GraphBatch
 from rsgg.metrics import ScoresEdges, evaluate, removal_auroc
 from rsgg.oracles import CountingOracle, Oracle
@@ -207,15 +209,19 @@ def run_cell(
     observer, start = observer or TrainingCurves(), time.perf_counter()
     try:
         observer.started()
-        explainer = cell.method.build(device)
+        explainer: Any = cell.method.build(device)
         if cell.base:
             explainer = Minimised(base=Replayed.of(cell.base.method.build(), cell.base_ledger))
-        problem = loaded(cell.task, data_dir, explainer.encoding)
+        for_all = isinstance(explainer, GlobalExplainer)
+        problem = loaded(cell.task, data_dir, None if for_all else explainer.encoding)
         if isinstance(problem, DataError):
             return Outcome(cell, "no data", reason=str(problem))
-        if missing := _what_the_oracle_lacks(explainer, problem.oracle):
+        if not for_all and (missing := _what_the_oracle_lacks(explainer, problem.oracle)):
             return Outcome(cell, "skipped", reason=missing)
         start = time.perf_counter()
+        if isinstance(explainer, GlobalExplainer):
+            lines, graphs = summarised(cell, explainer, problem)
+            return Outcome(cell, "computed", lines, graphs, time.perf_counter() - start)
         run = Run(cell, explainer, problem)
         if cell.method.molecules:
             run.explainer = replace(run.explainer, molecules=known_molecules(problem.dataset, data_dir))

@@ -49,6 +49,11 @@ class GNNOracle(Oracle):
     def _classes(self, x: Tensor, a: ListedNeighbours) -> Tensor:
         return most_likely(self._ready(x)(x, a), self.name)
 
+    @torch.no_grad()
+    def probabilities(self, graphs: GraphBatch) -> Tensor:
+        x = _features(graphs)
+        return self._ready(x)(x, ListedNeighbours.of(graphs)).softmax(1)
+
     def why_not_differentiable(self) -> str:
         return ""
 

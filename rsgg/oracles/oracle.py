@@ -123,6 +123,13 @@ class Oracle(ABC):
         soft = soft.index_put((graphs.graph, graphs.u, graphs.v), weight)
         return self.relaxed(soft + soft.transpose(1, 2), graphs.features)
 
+    def probabilities(self, graphs: GraphBatch) -> Tensor:
+        """Class probabilities [B, n_classes] of graphs as they are, by the relaxation, for methods that are told them.
+
+        Oracles that can say them without soft matrices override it.
+        """
+        return self.relaxed_graphs(graphs, graphs.adjacency.float())
+
     def relaxed_messages(self, graphs: EdgeBatch, weight: Tensor) -> Tensor:
         """`relaxed_edges`, differentiated along messages only: degrees that an oracle divides by count as constants.
 
@@ -228,6 +235,9 @@ class WrappedOracle(Oracle):
 
     def head(self, pooled: Tensor) -> Tensor:
         return self.oracle.head(pooled)
+
+    def probabilities(self, graphs: GraphBatch) -> Tensor:
+        return self.oracle.probabilities(graphs)
 
     def optimal_ged(self, graphs: GraphBatch) -> Tensor | None:
         return self.oracle.optimal_ged(graphs)
@@ -598,6 +608,11 @@ class CountingOracle(WrappedOracle):
         """What the oracle gets to see of a question: copies, unless it is known to read only."""
         return tuple(map(_copy, parts)) if self._copies else parts
 
+    def probabilities(self, graphs: GraphBatch, owner: Tensor | None = None) -> Tensor:
+        """The oracle's probabilities of graphs as they are; each graph scored is a call, charged as in `predict`."""
+        (shown,) = self._shown(graphs)
+        return self._relaxed(len(graphs), owner, lambda: self.oracle.probabilities(shown))
+
     def first_flip(self, graphs: GraphBatch, owner: Tensor, classes: Tensor) -> Tensor:
         """For candidates in the order in which each owner would ask: which one is the owner's first flip?
 
@@ -788,7 +803,8 @@ def wrong_probabilities(p: object, shape: tuple[int, int]) -> str:
 
 
 QUESTIONS = (
-    "predict", "predict_edges", "relaxed", "relaxed_graphs", "relaxed_edges", "relaxed_messages", "embeddings", "head",
+    "predict", "predict_edges", "relaxed", "relaxed_graphs", "relaxed_edges", "relaxed_messages", "probabilities",
+    "embeddings", "head",
 )  # fmt: skip
 
 
