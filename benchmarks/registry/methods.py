@@ -417,12 +417,12 @@ METHODS: list[Method] = [
         limit="elsewhere there is one rate", white_box=True, seconds_per_fold=30,
     ),
     Method(
-        "dygrace", "faithful", DYGRACE, "DyGRACE", BROWN, ">", {"snapshot": PER_SNAPSHOT}, tasks=STREAMS,
-        limit=NO_STREAM, seconds_per_fold=4,
+        "dygrace", "faithful", DYGRACE, "DyGRACE", BROWN, ">", on=dict.fromkeys(STREAMS, {"snapshot": PER_SNAPSHOT}),
+        tasks=STREAMS, limit=NO_STREAM, seconds_per_fold=4,
     ),
     Method(
-        "dygrace", "released", DYGRACE, "DyGRACE, as released", BROWN, "<",
-        {"snapshot": PER_SNAPSHOT, "rec_f": "instance"}, tasks=STREAMS, limit=NO_STREAM, seconds_per_fold=4,
+        "dygrace", "released", DYGRACE, "DyGRACE, as released", BROWN, "<", {"rec_f": "instance"},
+        dict.fromkeys(STREAMS, {"snapshot": PER_SNAPSHOT}), tasks=STREAMS, limit=NO_STREAM, seconds_per_fold=4,
     ),
     Method(
         "rcexplainer", "faithful", "rsgg.baselines.rcexplainer:RCExplainer", "RCExplainer", OLIVE,
@@ -475,7 +475,7 @@ METHODS: list[Method] = [
     ),
     Method(
         "random-known", "control", f"{CONTROLS}:RandomKnown", "Random graph of the snapshot", GREY, ">",
-        {"recent": PER_SNAPSHOT // 2}, tasks=STREAMS, limit=NO_STREAM,
+        on=dict.fromkeys(STREAMS, {"recent": PER_SNAPSHOT // 2}), tasks=STREAMS, limit=NO_STREAM,
     ),
     Method("empty", "control", f"{CONTROLS}:Empty", "Empty graph", GREY, "x"),
     Method("complete", "control", f"{CONTROLS}:Complete", "Complete graph", GREY, "+"),

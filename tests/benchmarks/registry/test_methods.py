@@ -11,6 +11,8 @@ import pytest
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.methods import METHODS, Method
 from benchmarks.results.cell import Cell
+from rsgg.baselines.moo import MOO
+from rsgg.baselines.released.moo import ReleasedMOO
 from rsgg.errors import UsageError
 from rsgg.explainer import Explainer, hyper
 from tests.standins import DATA, DRAWS, Draws
@@ -52,9 +54,11 @@ def test_white_box_is_what_the_class_says_with_the_options_of_every_task(method:
 
 @every_row
 def test_who_is_told_probabilities_is_who_asks_for_them(method: Method) -> None:
-    """MEG is rewarded by the relaxation's probabilities unless it is told classes only; no other row asks for them."""
+    """MEG is rewarded by the relaxation's probabilities unless it is told classes only; MOO compares them; no other
+    row asks for them."""
     built = [method.for_task(name).build() for name in tasks.tasks()]
-    asks = any(getattr(part, "reward", "") == "relaxed" for one in built for part in (one, getattr(one, "base", None)))
+    parts = [part for one in built for part in (one, getattr(one, "base", None))]
+    asks = any(getattr(part, "reward", "") == "relaxed" or isinstance(part, MOO | ReleasedMOO) for part in parts)
     assert method.told_probabilities is asks
     mark = "∇" if method.white_box else "ᵖ" if asks else ""
     assert methods.access(*method.row) == mark
@@ -144,7 +148,7 @@ def test_a_definition_names_what_differs_and_nothing_else() -> None:
 
 
 # What makes a row the row it is; everything else is a value that was chosen on a task and belongs into `on`.
-WHAT_A_ROW_IS = {"certify", "swaps", "node_edits", "generator", "sampler", "minimality", "reward", "logic"}
+WHAT_A_ROW_IS = {"certify", "swaps", "node_edits", "generator", "sampler", "minimality", "reward", "logic", "rec_f"}
 
 
 @every_row
