@@ -17,6 +17,7 @@ from pathlib import Path
 from benchmarks import claims, traces
 from benchmarks.ablation import Ablation
 from benchmarks.convergence import Convergence
+from benchmarks.global_summaries import GlobalSummaries
 from benchmarks.hpo import Hpo
 from benchmarks.nodes import Nodes
 from benchmarks.results import graphs
@@ -29,6 +30,7 @@ from benchmarks.robustness import Robustness
 from benchmarks.running.experiment import Experiment, Finished
 from benchmarks.running.options import (
     AblationOptions,
+    GlobalOptions,
     NodeOptions,
     RunOptions,
     Table1Options,
@@ -54,8 +56,9 @@ RENDERED: tuple[tuple[type[Experiment], RunOptions], ...] = (  # in the order in
     (Unseen, RunOptions()),
     (Table2, Table2Options()),
     (Robustness, Table2Options()),
+    (GlobalSummaries, GlobalOptions()),
 )
-WITH_CURVES = ("table1", "nodes", "table2", "robustness")  # experiments of which what an observer saw is kept
+WITH_CURVES = ("table1", "nodes", "table2", "robustness", "global")  # experiments of which what an observer saw is kept
 CONFIRMATION = Table1Options(
     methods=["rsgg-ce:faithful", "rsgg-ce-taught", "rsgg-ce-certified", "two-sided-min", "optimum"],
     datasets=["tree-cycles", "tree-cycles-relabelled"],
