@@ -22,6 +22,7 @@ from pathlib import Path
 from benchmarks import claims, traces
 from benchmarks.ablation import Ablation
 from benchmarks.convergence import Convergence
+from benchmarks.global_summaries import GlobalSummaries
 from benchmarks.hpo import Hpo
 from benchmarks.judging import findings
 from benchmarks.nodes import Nodes
@@ -38,6 +39,7 @@ from benchmarks.running.experiment import Experiment, Finished
 from benchmarks.running.explained import explained
 from benchmarks.running.options import (
     AblationOptions,
+    GlobalOptions,
     NodeOptions,
     RunOptions,
     Table1Options,
@@ -66,8 +68,10 @@ RENDERED: tuple[tuple[type[Experiment], RunOptions], ...] = (  # in the order in
     (Table2, Table2Options()),
     (Robustness, Table2Options()),
     (NoiseCurves, Table2Options()),
+    (GlobalSummaries, GlobalOptions()),
 )
-WITH_CURVES = ("table1", "nodes", "table2", "robustness", "noise")  # experiments of which what an observer saw is kept
+# Experiments of which what an observer saw is kept.
+WITH_CURVES = ("table1", "nodes", "table2", "robustness", "noise", "global")
 CONFIRMATION = Table1Options(
     methods=["rsgg-ce:faithful", "rsgg-ce-taught", "rsgg-ce-certified", "two-sided-min", "optimum"],
     datasets=["tree-cycles", "tree-cycles-relabelled"],

@@ -27,7 +27,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.publish import check_data, render
-from benchmarks.registry import methods, tasks
+from benchmarks.registry import global_methods, methods, tasks
 from benchmarks.registry.tasks import TRAINING, TaskEntry
 from benchmarks.results import artefacts
 from benchmarks.results.cell import FOLDS, Cell
@@ -187,7 +187,8 @@ def task_of(declared: dict[str, Any]) -> TaskEntry:
 def cell_of(definition: dict[str, Any]) -> Cell:
     """The cell with this definition, as this version of the code would compute it."""
     entry, method = task_of(definition["task"]), definition["method"]
-    row = methods.rows().get((method["name"], method["variant"]))
+    rows = {**global_methods.rows(), **methods.rows()}
+    row = rows.get((method["name"], method["variant"]))
     if row is None:
         outside = OUTSIDE if method["variant"] == methods.OWN else ""
         raise DataError(f"{method['name']}:{method['variant']} is no row of this version{outside}.")
@@ -276,7 +277,8 @@ def _problems(
     sample: Sequence[Stored], data_dir: Path | None, without_data: dict[str, str]
 ) -> Iterator[tuple[Stored, Problem]]:
     """The cells that have rows, with their graphs and oracle; why some have none goes into `without_data`."""
-    for stored in (stored for stored in sample if not stored.skipped):
+    explained = (stored for stored in sample if not stored.skipped and "edits" in stored.table.column_names)
+    for stored in explained:  # a summary of a whole class has no edits
         task = stored.definition["task"]
         try:
             problem = loaded(task_of(task), data_dir, None)

@@ -1,7 +1,7 @@
-"""The rows of the table of global summaries: methods that explain a class by a few graphs, and what they are held against.
+"""The rows of the table of global summaries: methods that explain a class by a few graphs, and their controls.
 
-They are declared like the rows of the other tables (`benchmarks.registry.methods.Method`), in a list of their own, since
-they explain no single graph. α of GCFExplainer is what its authors chose for each data set; rows with another α have
+They are declared like the rows of other tables (`benchmarks.registry.methods.Method`), in a list of their own, as they
+explain no single graph. α of GCFExplainer is what its authors chose for each data set; rows with another α have
 the other two values.
 """
 

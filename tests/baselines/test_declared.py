@@ -13,6 +13,7 @@ import pytest
 from rsgg.baselines.cf2 import CF2
 from rsgg.baselines.cf_gnn_explainer import CFGNNExplainer
 from rsgg.baselines.clear import CLEAR
+from rsgg.baselines.gcfexplainer import GCFExplainer
 from rsgg.baselines.gcountergan import GCounteRGAN
 from rsgg.baselines.maccs import MACCS
 from rsgg.baselines.meg import MEG
@@ -21,12 +22,14 @@ from rsgg.baselines.released.cf_gnn_explainer import ReleasedCFGNNExplainer
 from rsgg.baselines.released.rcexplainer import ReleasedRCExplainer
 from rsgg.errors import UsageError
 from rsgg.explainer import Choice, Explainer
+from rsgg.global_explainer import GlobalExplainer
 
 RC = {
     "same": 0.2, "size": 0.001 / 15, "entropy": 8 / 15, "pool": 50, "lr": 1e-3, "epochs": 601, "batch": 200,
     "temperature_from": 0.5, "temperature_to": 4.99, "logic": "regions",
 }  # fmt: skip
-DEFAULTS: dict[type[Explainer], dict[str, Any]] = {
+Declaring = type[Explainer] | type[GlobalExplainer]
+DEFAULTS: dict[Declaring, dict[str, Any]] = {
     CF2: {"factual": 0.6, "strength": 1000.0, "margin": 0.5, "lr": 0.05, "epochs": 500},
     CLEAR: {
         "epochs": 900, "lr": 1e-3, "weight_decay": 1e-5, "similarity": 10.0, "divergence": 1.0, "counterfactual": 5.0,
@@ -48,11 +51,15 @@ DEFAULTS: dict[type[Explainer], dict[str, Any]] = {
     ReleasedCFGNNExplainer: {"beta": 0.5, "lr": 0.1, "momentum": 0.0, "epochs": 500, "clip": 2.0},
     RCExplainer: RC,
     ReleasedRCExplainer: {**RC, "temperature_from": 5.0, "temperature_to": 5.0},
+    GCFExplainer: {
+        "steps": 1000, "alpha": 0.5, "theta": 0.05, "teleport": 0.1, "neighbours": 500, "connected": True,
+        "reinforced": True, "weighted": True, "dynamic": True, "told": "probabilities",
+    },
 }  # fmt: skip
 
 # (allowed, refused): the last value inside a limit and the first outside it
 COUNT, SHARE, WEIGHT, RATE = ([1], [0]), ([0.0, 1.0], [-0.01, 1.01]), ([0.0], [-0.01]), ([1e-9], [0.0])
-LIMITS: dict[type[Explainer], dict[str, tuple[list[Any], list[Any]]]] = {
+LIMITS: dict[Declaring, dict[str, tuple[list[Any], list[Any]]]] = {
     CF2: {"factual": SHARE, "strength": WEIGHT, "margin": WEIGHT, "lr": RATE, "epochs": COUNT},
     CLEAR: {
         "epochs": COUNT, "lr": RATE, "weight_decay": WEIGHT, "similarity": WEIGHT, "divergence": WEIGHT,
@@ -76,11 +83,15 @@ LIMITS: dict[type[Explainer], dict[str, tuple[list[Any], list[Any]]]] = {
         "same": SHARE, "size": WEIGHT, "entropy": WEIGHT, "pool": COUNT, "lr": RATE, "epochs": COUNT, "batch": COUNT,
         "temperature_from": RATE, "temperature_to": RATE,
     },
+    GCFExplainer: {
+        "steps": COUNT, "alpha": SHARE, "theta": SHARE, "teleport": SHARE, "neighbours": COUNT,
+        "told": (["classes"], ["logits", 1]),
+    },
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("method", DEFAULTS)
-def test_defaults_are_those_of_the_description(method: type[Explainer]) -> None:
+def test_defaults_are_those_of_the_description(method: Declaring) -> None:
     declared = {f.name: f.default for f in fields(method) if f.default is not MISSING and f.name in DEFAULTS[method]}
     assert declared == DEFAULTS[method]
     assert {f.name for f in fields(method)} - {"device", "constraints"} == DEFAULTS[method].keys()
@@ -114,7 +125,7 @@ def test_capabilities_are_those_of_the_method(method: type[Explainer]) -> None:
 
 
 @pytest.mark.parametrize(("method", "name"), [(method, name) for method, limits in LIMITS.items() for name in limits])
-def test_limits_let_through_what_makes_sense_and_nothing_beyond(method: type[Explainer], name: str) -> None:
+def test_limits_let_through_what_makes_sense_and_nothing_beyond(method: Declaring, name: str) -> None:
     allowed, refused = LIMITS[method][name]
     for value in allowed:
         assert getattr(method(**{name: value}), name) == value
