@@ -294,9 +294,9 @@ def changed(text: list[str], tokens: Sequence[str], rng: np.random.Generator) ->
     chem, _ = load_rdkit()
     selfies = load_selfies()
     for _ in range(MOST_TRIES):
-        kind = rng.integers(3)
-        new = [] if kind == 2 else [tokens[rng.integers(len(tokens))]]
-        at = rng.integers(len(text) + (kind == 0))
+        kind = int(rng.integers(3))
+        new = [] if kind == 2 else [tokens[int(rng.integers(len(tokens)))]]
+        at = int(rng.integers(len(text) + (kind == 0)))
         made = [*text[:at], *new, *text[at + (kind > 0) :]]
         smiles = selfies.decoder("".join(made))
         molecule = chem.MolFromSmiles(smiles) if smiles else None

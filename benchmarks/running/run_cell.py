@@ -224,17 +224,18 @@ def run_cell(
             return Outcome(cell, "computed", lines, graphs, time.perf_counter() - start)
         run = Run(cell, explainer, problem)
         if cell.method.molecules:
-            run.explainer = replace(run.explainer, molecules=known_molecules(problem.dataset, data_dir))
+            known: dict[str, Any] = {"molecules": known_molecules(problem.dataset, data_dir)}
+            run.explainer = replace(run.explainer, **known)
         if cell.method.feasible:
             run.explainer = replace(run.explainer, constraints=rules_of_domain(run.problem, run.fold, data_dir))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CollapseWarning)  # which fits collapsed is a column of the tables
             run.fit()
-        known = None if cell.base or cell.k > 1 else rows_about(cell.base_ledger, run.fold.test)
+        stored = None if cell.base or cell.k > 1 else rows_about(cell.base_ledger, run.fold.test)
         with observer.watching():
-            run.results = run.explain() if known is None else run.repeat(known)
+            run.results = run.explain() if stored is None else run.repeat(stored)
         observer.explained(run)
-        table, seen = _ledger(run, known), observer.table(run)
+        table, seen = _ledger(run, stored), observer.table(run)
     except FitError as error:
         return Outcome(cell, "skipped", duration=time.perf_counter() - start, reason=sentence(str(error)))
     except KeyboardInterrupt:

@@ -17,8 +17,10 @@ from rsgg.baselines.gcfexplainer import GCFExplainer
 from rsgg.baselines.gcountergan import GCounteRGAN
 from rsgg.baselines.maccs import MACCS
 from rsgg.baselines.meg import MEG
+from rsgg.baselines.moo import MOO
 from rsgg.baselines.rcexplainer import RCExplainer
 from rsgg.baselines.released.cf_gnn_explainer import ReleasedCFGNNExplainer
+from rsgg.baselines.released.moo import ReleasedMOO
 from rsgg.baselines.released.rcexplainer import ReleasedRCExplainer
 from rsgg.errors import UsageError
 from rsgg.explainer import Choice, Explainer
@@ -48,6 +50,8 @@ DEFAULTS: dict[Declaring, dict[str, Any]] = {
     MACCS: {
         "samples": 3000, "mutations": 2, "alphabet": "basic", "eps": 0.15, "min_samples": 5, "molecules": None,
     },
+    MOO: {"width": 8, "most_edges": 8, "answers": "probabilities"},
+    ReleasedMOO: {"depth": 3},
     ReleasedCFGNNExplainer: {"beta": 0.5, "lr": 0.1, "momentum": 0.0, "epochs": 500, "clip": 2.0},
     RCExplainer: RC,
     ReleasedRCExplainer: {**RC, "temperature_from": 5.0, "temperature_to": 5.0},
@@ -75,6 +79,7 @@ LIMITS: dict[Declaring, dict[str, tuple[list[Any], list[Any]]]] = {
         "episodes": COUNT, "decay": SHARE, "horizon": COUNT, "max_actions": COUNT, "batch": COUNT, "interval": COUNT,
         "replay": COUNT, "lr": RATE, "discount": SHARE, "polyak": SHARE, "keep": COUNT,
     },
+    MOO: {"width": ([2], [1]), "most_edges": COUNT},
     MACCS: {"samples": COUNT, "mutations": COUNT, "eps": RATE, "min_samples": COUNT},
     CFGNNExplainer: {
         "beta": WEIGHT, "lr": RATE, "momentum": ([0.0, 0.99], [-0.01, 1.0]), "epochs": COUNT, "clip": RATE,
@@ -103,6 +108,7 @@ CAPABLE = {
     GCounteRGAN: {"adds", "removes", "learns", "generative", "needs_relaxation", "deterministic"},
     MEG: {"adds", "removes"},
     MACCS: {"adds", "removes", "targets"},
+    MOO: {"removes", "deterministic"},
     CFGNNExplainer: {"removes", "needs_relaxation", "deterministic"},
     RCExplainer: {
         "removes",

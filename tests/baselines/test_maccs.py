@@ -298,8 +298,9 @@ def test_atoms_are_matched(before: str, after: str, cost: int) -> None:
     assert as_edits(made.graphs[1], target) is None  # the same graph
     (asked,) = questions([target], made.graphs)
     assert np.array_equal(asked.adjacency, made.graphs[1].adjacency)
-    assert asked.features is not None and np.array_equal(asked.features, made.graphs[1].features)
-    assert asked.edge_features is not None and np.array_equal(asked.edge_features, made.graphs[1].edge_features)
+    expected: Any = made.graphs[1]
+    assert asked.features is not None and np.array_equal(asked.features, expected.features)
+    assert asked.edge_features is not None and np.array_equal(asked.edge_features, expected.edge_features)
 
 
 def by_definition(points: np.ndarray, eps: float, least: int) -> list[frozenset[int]]:
