@@ -108,8 +108,9 @@ def ranks(means: pd.DataFrame, results: Results) -> Figure:
         scikit_posthocs.critical_difference_diagram(
             mean_ranks(values), scikit_posthocs.posthoc_nemenyi_friedman(values.T.to_numpy()).set_axis(
                 values.index, axis=0).set_axis(values.index, axis=1),
-            ax=axis, label_props={"fontsize": 7}, marker_props={"s": 14}, label_fmt_left="{label} ({rank:.1f})",
-            label_fmt_right="({rank:.1f}) {label}",
+            ax=axis, color_palette=["black"] * len(values),  # a name is beside each line: colours would add a riddle
+            label_props={"fontsize": 7}, marker_props={"s": 14}, elbow_props={"linewidth": 0.6},
+            label_fmt_left="{label} ({rank:.1f})", label_fmt_right="({rank:.1f}) {label}",
         )  # fmt: skip
     figure.heading(drawing, "Mean ranks over tasks, the best on the left", results)
     return drawing

@@ -134,6 +134,22 @@ def legend_panel(axis: Axes, handles: Sequence[Artist], **how: Any) -> None:
         axis.legend(handles=handles, loc="center", **{"fontsize": 6, **how}).set_in_layout(False)
 
 
+def fit_legends(figure: Figure) -> None:
+    """Make the letters of legends that are wider than the figure smaller, until nothing of them is cut."""
+    for _ in range(8):
+        figure.draw_without_rendering()
+        legends = [legend for axis in figure.axes if (legend := axis.get_legend())]
+        cut = [one for one in legends if _outside(one.get_window_extent(), figure)]
+        if not cut:
+            return
+        for text in (text for legend in cut for text in (*legend.get_texts(), legend.get_title())):
+            text.set_fontsize(0.95 * float(text.get_fontsize()))
+
+
+def _outside(box: Bbox, figure: Figure) -> bool:
+    return bool(box.x0 < 0 or box.x1 > figure.bbox.width)
+
+
 # -- Panels ------------------------------------------------------------------------------------------------
 
 
@@ -219,7 +235,7 @@ def save(figure: Figure, folder: Path, name: str, about: Mapping[str, str] | Non
     A PNG has 200 dots per inch, or more where the figure was made with more. Words below the lower edge are in both.
     `about` (Title, Subject, Keywords) goes into the PDF's metadata.
     """
-    figure.draw_without_rendering()
+    fit_legends(figure)
     width, height = figure.get_size_inches()
     lowest = min((text.get_window_extent().y0 / figure.dpi - 0.03 for text in figure.texts), default=0.0)
     whole = Bbox.from_extents(0, min(lowest, 0.0), width, height)

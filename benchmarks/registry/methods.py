@@ -344,12 +344,12 @@ METHODS: list[Method] = [
         {"asd": RSGG_ON_ASD}, chosen_on=TRIED_ON, revision=2, seconds_per_fold=60,
     ),
     Method(
-        "rsgg-ce-ranked-uniform", "control", RANKED, "RSGG-CE, no generator, ranked", GREY, "H",
+        "rsgg-ce-ranked-uniform", "control", RANKED, "RSGG-CE, no generator, ranked", GREY, ">",
         {**UNIFORM, **CERTIFIED}, {"asd": RSGG_ON_ASD}, revision=2,
     ),
     # Does the generator matter? The same sampler with one that was not trained, and with none.
     Method(
-        "rsgg-ce-untrained", "control", RSGG, "RSGG-CE, untrained", GREY, "h", UNTRAINED, {"asd": RSGG_ON_ASD},
+        "rsgg-ce-untrained", "control", RSGG, "RSGG-CE, untrained", GREY, "o", UNTRAINED, {"asd": RSGG_ON_ASD},
         revision=2,
     ),
     Method(
@@ -362,11 +362,11 @@ METHODS: list[Method] = [
     ),
     # The released row again, without its training and without its generator.
     Method(
-        "released-untrained", "control", RELEASED_RSGG, "RSGG-CE as released, untrained", GREY, "1", UNTRAINED,
+        "released-untrained", "control", RELEASED_RSGG, "RSGG-CE as released, untrained", GREY, "v", UNTRAINED,
         same_start=True, calls_per_check=2, revision=2,
     ),
     Method(
-        "released-uniform", "control", RELEASED_RSGG, "RSGG-CE as released, no generator", GREY, "2", UNIFORM,
+        "released-uniform", "control", RELEASED_RSGG, "RSGG-CE as released, no generator", GREY, "^", UNIFORM,
         calls_per_check=2, revision=2,
     ),
     Method(
@@ -464,10 +464,10 @@ METHODS: list[Method] = [
     ),
     Method("random-min", "search", f"{CONTROLS}:RandomEditsMinimised", "Random edits + minimiser", "black", "P"),
     Method("two-sided", "search", f"{CONTROLS}:TwoSided", "Random order", "black", "X"),
-    Method("two-sided-min", "search", f"{CONTROLS}:TwoSidedMinimised", "Random order + minimiser", "black", "8"),
+    Method("two-sided-min", "search", f"{CONTROLS}:TwoSidedMinimised", "Random order + minimiser", "black", "o"),
     Method(
         "two-sided-min-feasible", "search", f"{CONTROLS}:TwoSidedMinimised", "Random order + minimiser, feasible",
-        "black", "H", learnt_only=True, limit=NO_DOMAIN, feasible=True,
+        "black", "D", learnt_only=True, limit=NO_DOMAIN, feasible=True,
     ),
     Method("random", "control", f"{CONTROLS}:RandomEdits", "Random edits until a flip", GREY, "P"),
     Method(

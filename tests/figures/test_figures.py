@@ -106,6 +106,34 @@ def test_the_caption_says_what_the_mark_of_a_row_means(tmp_path: Path, row: tupl
     assert marked or entry.caption == "Rows."
 
 
+def test_a_legend_that_is_too_wide_gets_smaller_letters_and_nothing_is_cut() -> None:
+    drawing, axes = style.column(["ab"], 2.5, 0.45)
+    short, long = ([style.handle(words, "black", "-")] for words in ("short", "a name that is long, " * 4))
+    style.legend_panel(axes["legend"], long)
+    style.legend_panel(axes["a"], short)
+    style.fit_legends(drawing)
+    sizes = {}
+    for panel in ("legend", "a"):
+        legend = axes[panel].get_legend()
+        assert legend is not None
+        box = legend.get_window_extent()
+        assert box.x0 >= 0 and box.x1 <= drawing.bbox.width
+        sizes[panel] = float(legend.get_texts()[0].get_fontsize())
+    assert sizes["legend"] < sizes["a"] == 6
+    plt.close(drawing)
+
+
+def test_rows_of_one_colour_have_markers_that_can_be_told_apart() -> None:
+    """Circles, octagons and hexagons of three points look the same, as do tripods."""
+    alike = {"h": "o", "H": "o", "8": "o", "1": "tripod", "2": "tripod", "3": "tripod", "4": "tripod"}
+    seen: dict[tuple[str, str, bool], str] = {}
+    for row, one in methods.rows().items():
+        if not one.base and one.tasks is None:
+            look = (one.colour, alike.get(one.marker, one.marker), one.as_released)
+            assert look not in seen, f"{row} and {seen[look]} look the same"
+            seen[look] = str(row)
+
+
 def test_the_gallery_lists_every_module_that_draws() -> None:
     modules = {path.stem for path in (ROOT / "figures").glob("*.py") if "def draw(results" in path.read_text("utf-8")}
     assert modules == set(gallery.MODULES) and set(gallery.LONGEST_FIRST) < modules

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -12,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from benchmarks.registry import tasks
+from benchmarks.results.files import REFERENCE
 from benchmarks.results.reader import Results
 from figures import consensus, difference, edge_scores, method, pictograms, qualitative, style
 from figures.figure import REPORT, Drawn, Edition, note_missing, saved
@@ -131,6 +134,53 @@ def test_edges_on_cycles_and_scores() -> None:
     assert matrix.tolist() == [[0, 0, 0.2], [0, 0, 1], [0.2, 1, 0]]
     assert edge_scores.most_cyclic([5, 4, 9], {4: PATH, 5: triangle, 9: triangle}) == 5
     assert edge_scores.most_cyclic([4], {4: PATH}) is None
+
+
+def test_a_sample_of_the_training_half_follows_its_probabilities() -> None:
+    """Sure edges are there, impossible ones are not, and one in four samples has the pair that has .25."""
+    probabilities = np.zeros((4, 4))
+    probabilities[0, 1] = probabilities[1, 0] = 1
+    probabilities[2, 3] = probabilities[3, 2] = 0.25
+    drawn = np.stack([method.sample(probabilities, instance) for instance in range(2000)])
+    assert (drawn == drawn.transpose(0, 2, 1)).all() and drawn[:, 0, 1].all() and not drawn[:, 0, 2:].any()
+    assert drawn[:, 2, 3].mean() == pytest.approx(0.25, abs=4 * np.sqrt(0.25 * 0.75 / 2000))
+    assert (method.sample(probabilities, 7) == drawn[7]).all()
+
+
+def test_the_training_half_says_what_the_last_epoch_came_to() -> None:
+    """From the curves of the class that is shown, of no other class, variant or epoch."""
+    line: dict[str, Any] = {
+        "dataset": "tree-cycles",
+        "method": "rsgg-ce",
+        "variant": "faithful",
+        "class": 1,
+        "epoch": 9,
+    }
+    line |= {"metric": "flip_rate", "mean": 0.75}
+    others: list[dict[str, Any]] = [{"epoch": 8}, {"class": 0}, {"variant": "released"}, {"dataset": "asd"}]
+    loss = line | {"metric": "discriminator_loss", "mean": 0.5}
+    curves = pd.DataFrame([line, loss, *(line | other | {"mean": 0.1} for other in others)])
+    assert method.last_epoch(curves) == {"flip_rate": 0.75, "discriminator_loss": 0.5}
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_figure_1_has_generator_oracle_and_discriminator(stored: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawn from the reference: a graph that the sampled edges make a tree, and the numbers of its training."""
+    results = Results((REFERENCE,))
+    if not stored:
+        monkeypatch.setattr(Results, "table", lambda *_, **how: None)
+    style.use()
+    (drawn,) = method.draw(results)
+    words = " ".join(text.get_text() for text in drawn.figure.findobj(Text))
+    for part in ("𝔾", "Φ  oracle", "𝔻  real or generated", "G_g", "reward"):
+        assert part in words, part
+    if stored:
+        ends = method.last_epoch(pd.read_csv(REFERENCE / "convergence.csv"))
+        assert f"yes for {ends['flip_rate']:.0%} of samples" in words and not drawn.missing
+    else:
+        assert "convergence.csv" in drawn.missing[0]
+    assert drawn.paper == "Figure 1"
+    plt.close(drawn.figure)
 
 
 def test_shares_and_agreement() -> None:
