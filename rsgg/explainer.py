@@ -183,6 +183,15 @@ def _advice(value: Any, declared: Field[Any]) -> str:
     return f"give {words}" + (f" {'of ' if bounds.startswith('at') else ''}{bounds}" if bounds else "")
 
 
+def check_fields(of: Any) -> None:
+    """Raise `UsageError` with a sentence where a field of a data class has a value that its declaration forbids."""
+    for declared in fields(of):
+        value = getattr(of, declared.name)
+        advice = _advice(value, declared)
+        if advice:
+            raise UsageError(f"{type(of).__name__} cannot use {declared.name} = {reprlib.repr(value)}; {advice}.")
+
+
 # -- Capabilities and results ----------------------------------------------------------------------------
 
 
@@ -642,11 +651,7 @@ class Explainer(ABC):
 
     def check_values(self) -> None:
         """Raise `UsageError` with a sentence where a field has a value that its declaration does not allow."""
-        for declared in fields(self):
-            value = getattr(self, declared.name)
-            advice = _advice(value, declared)
-            if advice:
-                raise UsageError(f"{type(self).__name__} cannot use {declared.name} = {reprlib.repr(value)}; {advice}.")
+        check_fields(self)
         self._require_constraints()
 
     def hyperparameters(self) -> dict[str, Any]:
