@@ -332,13 +332,18 @@ class Critic(nn.Module):
 
     def q(self, agent: int, hidden: Tensor, actions: Tensor) -> Tensor:
         """Q of the chosen actions, [B]."""
-        last = self.last[agent]
-        return (hidden * last.weight[actions]).sum(1) + last.bias[actions]
+        weight, bias = self._last(agent)
+        return (hidden * weight[actions]).sum(1) + bias[actions]
 
     def expected(self, agent: int, hidden: Tensor, probabilities: Tensor) -> Tensor:
         """Σ_b π(b) Q(b), [B]."""
+        weight, bias = self._last(agent)
+        return hidden @ (probabilities @ weight) + probabilities @ bias
+
+    def _last(self, agent: int) -> tuple[Tensor, Tensor]:
         last = self.last[agent]
-        return hidden @ (probabilities @ last.weight) + probabilities @ last.bias
+        assert isinstance(last, nn.Linear)
+        return last.weight, last.bias
 
 
 class Learner:
