@@ -213,6 +213,25 @@ def datasets(
     run(out, data_dir)
 
 
+@app.command(
+    "drug_target",
+    help=_help("Drug-target pairs: MACDA's two agents beside looking at every joint action.", "drug_target --pairs 1"),
+)
+def drug_target(
+    pairs: Annotated[int, typer.Option(min=1, help="Pairs of each length of targets.")] = 3,
+    replicates: Annotated[int, typer.Option(min=1, help="How often each pair is explained, with other seeds.")] = 3,
+    smoke: Annotated[bool, typer.Option("--smoke", help="The same path on little data, in under a minute.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Compute again what is stored already.")] = False,
+    data_dir: DataDir = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for drug_target.csv.", show_default="results/local")] = None,
+) -> None:
+    from benchmarks.drug_target import run
+
+    folder = out or LOCAL / ("smoke" if smoke else "")
+    few = {"pairs": 1, "replicates": 1} if smoke else {"pairs": pairs, "replicates": replicates}
+    run(folder, data_dir, **few, smoke=smoke, fresh=fresh)
+
+
 @command("The paper's statements, checked on stored results; computes no cell.", "claims")
 def claims(
     source: Annotated[

@@ -2,11 +2,11 @@
 
 Cells are compacted into one file per task, method and variant, and every table is rendered anew *from those files*, so
 that what is committed is a function of what is committed. What has no cells there, the trials of searches, the
-measurements of runtimes, the statistics of the data sets and the graphs of real data, is copied; of these graphs those
-that the ledgers explain are kept. Traces and candidates of this machine take the place of those of the same cells; what
-candidates are worth follows from them. The weights of networks that were trained to be explained go with their results:
-without them nobody else could compute these again. What the reference holds already stays there unless this machine has
-computed it too. At the end every file of the folder is in its manifest.
+measurements of runtimes, the statistics of the data sets, drug-target pairs and the graphs of real data, is copied; of
+these graphs those that the ledgers explain are kept. Traces and candidates of this machine take the place of those of
+the same cells; what candidates are worth follows from them. The weights of networks that were trained to be explained
+go with their results: without them nobody else could compute these again. What the reference holds already stays there
+unless this machine has computed it too. At the end every file of the folder is in its manifest.
 
 Some tables are computed from graphs as well as from ledgers. Where these are not at hand, nothing is written: the
 tables would not be those that `verify` makes where they are.
@@ -56,7 +56,7 @@ from figures import figure, tradeoff
 from rsgg.errors import DataError, UsageError
 from rsgg.oracles.weights import FOLDER
 
-COPIED = ("hpo_*.csv", "runtime*.csv", "datasets.csv", "speed*.csv")
+COPIED = ("hpo_*.csv", "runtime*.csv", "datasets.csv", "speed*.csv", "drug_target.csv")
 RENDERED: tuple[tuple[type[Experiment], RunOptions], ...] = (  # in the order in which they read each other's tables
     (Ablation, AblationOptions()),
     (Convergence, RunOptions()),

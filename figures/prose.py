@@ -405,6 +405,33 @@ def streams(results: Results) -> str:
     return _pipes(["Stream", "Row", *OF_STREAMS.values()], lines)
 
 
+OF_DRUG_TARGET = {
+    "macda": "MACDA, best that it tried", "macda-policy": "MACDA, what its policies end with",
+    "random": "random, as many joint actions as MACDA tried", "random-episodes": "random, as many as it had episodes",
+    "by-sides": "lowest by each side alone", "alternating": "one side, then the other, …", "enumeration": "every one",
+}  # fmt: skip
+
+
+def drug_target(results: Results) -> str:
+    """What MACDA and its controls find on drug-target pairs, by the targets' length; nothing if that is not stored."""
+    table = results.table("drug_target")
+    if table is None:
+        return ""
+    lines = []
+    for residues, own in table.groupby("residues"):
+        about = f"{residues} residues, {own['joint_actions'].median():.0f} joint actions"
+        for method, label in OF_DRUG_TARGET.items():
+            rows = own[own["method"] == method]
+            found = f"{(rows['rank'] == 1).sum()} of {len(rows)}"
+            texts = [f"{rows['evaluations'].mean():.0f}", f"{rows['share'].mean():.3f}", f"{rows['rank'].median():.0f}"]
+            texts += [f"{rows[name].mean():.3f}" for name in ("joint", "change", "drug_similarity", "qed")]
+            lines.append(cells(about, label, *texts[:2], found, *texts[2:]))
+    return _pipes(
+        ["Target", "Search", "Evaluations", "Share", "Optimum", "Rank", "Joint", "Δ affinity", "Similarity", "QED"],
+        lines,
+    )
+
+
 FEW_CLASSES = 4  # are named; of more, how many there are
 
 
@@ -560,6 +587,7 @@ BLOCKS: dict[str, Block] = {
     "summary": summary, "ten rows": ten_rows, "results": table1, "training": training, "break even": break_even,
     "search": search, "ablations": ablations, "claims": claims_in_short, "growth": growth, "searches": searches,
     "unseen": partial(elsewhere, "unseen"), "nodes": partial(elsewhere, "nodes"), "streams": streams,
+    "drug-target pairs": drug_target,
     "real data": real_data, "real data in short": real_data_in_short, "against search": against_search,
     "printed nodes": printed_nodes, "price of an edge": partial(varied, "price-", "Price"),
     "boundaries": partial(varied, "boundaries", "Instead of boundaries"), "tasks": known_tasks,

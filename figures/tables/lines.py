@@ -100,6 +100,13 @@ LAYOUTS = {  # by how the name of a table begins
             table["metric"].isin(["correctness", "found_within_2", "ged_on_success", "explain_calls"])
         ],
     ),
+    "drug_target": Layout(
+        "Drug-target pairs",
+        "Evaluations: different pairs that the network was asked about. Share: of the optimum's reward. Rank: among "
+        "all joint actions. Change: of the predicted affinity.",
+        by=("residues", "pair"), first=("method", "evaluations", "tried", "reward", "share", "rank", "change", "qed"),
+        rounded=("reward", "share", "change", "qed"), select=lambda table: table[table["replicate"] == "0"],
+    ),
     "": Layout(),
 }  # fmt: skip
 

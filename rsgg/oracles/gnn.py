@@ -214,7 +214,7 @@ class TrainedGNN(GNNOracle):
             )
         width = 1 if graphs.features is None else graphs.features.shape[2]
         names = ("oracle", self.architecture, self.copy, seed)
-        with _one_thread(), torch.random.fork_rng(devices=[]):
+        with one_thread(), torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed_for(*names))
             network = GraphClassifier(
                 self.architecture, width, self.n_classes, width=WIDTH, pooling=POOLING[self.architecture]
@@ -296,7 +296,7 @@ def _batches(positions: np.ndarray, rng: np.random.Generator) -> Iterator[np.nda
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Sums do not depend on the number of threads."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
