@@ -1,7 +1,7 @@
 """Drug-target pairs: what do the two agents of MACDA find, beside looking at every joint action?
 
     ./reproduce.sh drug_target
-    ./reproduce.sh drug_target --replicates 1 --pairs 2     # part of it, 2 CPU minutes
+    ./reproduce.sh drug_target --replicates 1 --pairs 2     # part of it, a CPU minute and a half
 
 Pairs of a drug and a target of 60, 250 and 1000 residues (`rsgg.data.drug_targets`), explained for a network that is
 trained on such pairs (`rsgg.oracles.affinity`). A joint action edits the drug once and replaces one residue by alanine.
