@@ -427,7 +427,7 @@ def drug_target(results: Results) -> str:
             texts += [f"{rows[name].mean():.3f}" for name in ("joint", "change", "drug_similarity", "qed")]
             lines.append(cells(about, label, *texts[:2], found, *texts[2:]))
     return _pipes(
-        ["Target", "Search", "Evaluations", "Share", "Optimum", "Rank", "Joint", "Δ affinity", "Similarity", "QED"],
+        ["Target", "Search", "Evaluations", "Share", "Best found", "Rank", "Joint", "Δ affinity", "Similarity", "QED"],
         lines,
     )
 
