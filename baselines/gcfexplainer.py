@@ -56,6 +56,7 @@ from rsgg.plausibility import one_hot_nodes
 from rsgg.seeds import numpy_rng
 
 FLIP, RELABEL, ADD_LEAF, DROP_LEAF = range(4)  # kinds of edits
+GROWTH = np.array([0, 0, 2, -2])  # of nodes and edges by an edit of a kind; FLIP adds or removes one
 MOST_CHANGE = 2  # by which an edit changes the distance
 ROUNDS = 4  # of colour refinement
 AT_ONCE = 256  # neighbours that the oracle is shown in a batch: bounds the memory
@@ -223,7 +224,7 @@ class Covering:
         graph = node.listed.padded(size)
         found = matched(graph.select([0] * len(near)), self.inputs.select(near).padded(size))
         cost = found.cost + changes(node, edits, found.other)
-        elements = node.listed.elements + np.choose(edits.kind, (_flipped(node, edits), 0, 2, -2))
+        elements = node.listed.elements + np.where(edits.kind == FLIP, _flipped(node, edits), GROWTH[edits.kind])
         limits = largest_within(self.theta, elements[:, None], self.inputs.elements[near])
         row, column = np.nonzero(cost <= limits)
         return csr_array((np.ones(len(row)), (row, near[column])), shape=(len(edits), len(self.inputs)))

@@ -251,10 +251,10 @@ def bounded(summary: LabelledGraphs, inputs: LabelledGraphs, theta: float) -> tu
     pairs = summary.select(graphs), inputs.select(rows)
     lower, upper = lower_by_branches(*pairs).reshape(count, k), upper_by_matching(*pairs).reshape(count, k)
     limits = largest_within(theta, inputs.elements[:, None], summary.elements)
-    covered = (upper <= limits).any(1)
+    covered: Bools = np.any(upper <= limits, axis=1)
     left = MATCHINGS_IN_ALL
     for j in range(k):
-        for i in np.flatnonzero(~covered & (lower[:, j] <= limits[:, j])):
+        for i in np.flatnonzero(~covered & (lower[:, j] <= limits[:, j])).tolist():
             if left <= 0:
                 break
             most = min(left, MATCHINGS_PER_PAIR)

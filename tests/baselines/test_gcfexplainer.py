@@ -95,7 +95,9 @@ def enumerated(node: Node) -> set[tuple[object, ...]]:
                 )
             else:
                 large, small = (other, own) if size > n else (node, canonical(adjacency, other.labels))
-                near = any(_without(large, leaf) == small for leaf in np.flatnonzero(large.adjacency.sum(1) == 1))
+                near = any(
+                    _without(large, leaf) == small for leaf in np.flatnonzero(large.adjacency.sum(1) == 1).tolist()
+                )
             if near:
                 found.add(canonical(adjacency, other.labels))
     return found

@@ -118,8 +118,12 @@ def test_sets_that_cannot_win_are_not_asked_about() -> None:
     possible = np.zeros((3, 6), dtype=bool)
     possible[0], possible[1, :2], possible[2, 5] = True, True, True
     asked: list[int] = []
-    chosen = greedy_cover(possible, lambda i, elements: asked.append(i) or np.ones(len(elements), dtype=bool), 1)
-    assert chosen == [0] and asked == [0]
+
+    def covers(i: int, elements: np.ndarray) -> np.ndarray:
+        asked.append(i)
+        return np.ones(len(elements), dtype=bool)
+
+    assert greedy_cover(possible, covers, 1) == [0] and asked == [0]
 
 
 @pytest.mark.parametrize("explainer", ALL)
