@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -145,7 +146,8 @@ def test_a_linear_head_with_two_classes_has_one_boundary() -> None:
     assert (
         len(weight) > 20 and count_distinct(weight, bias) == len(distinct(torch.cat((weight, bias[:, None]), 1))) == 1
     )
-    difference, offset = head[0].weight[1] - head[0].weight[0], head[0].bias[1] - head[0].bias[0]
+    (linear,) = (layer for layer in head.modules() if isinstance(layer, nn.Linear))
+    difference, offset = linear.weight[1] - linear.weight[0], linear.bias[1] - linear.bias[0]
     assert torch.allclose(weight.abs(), difference.abs().expand_as(weight), atol=1e-5)
     assert torch.allclose(bias.abs(), offset.abs().expand_as(bias), atol=1e-4)
 
@@ -154,7 +156,8 @@ def test_a_third_class_or_a_hidden_layer_has_more() -> None:
     """With three classes they are the three differences of weights; a ReLU bends the boundary into several pieces."""
     head = with_seed(0, nn.Linear(6, 3))
     weight, bias = mined(head, 3)
-    known = [head[0].weight[a] - head[0].weight[b] for a, b in combinations(range(3), 2)]
+    (linear,) = (layer for layer in head.modules() if isinstance(layer, nn.Linear))
+    known = [linear.weight[a] - linear.weight[b] for a, b in combinations(range(3), 2)]
     assert count_distinct(weight, bias) == len(distinct(torch.cat((weight, bias[:, None]), 1))) == 3
     for row in weight:
         assert min(min((row - one).norm(), (row + one).norm()) for one in known) < 1e-5
@@ -242,8 +245,8 @@ def test_the_terms_are_the_papers() -> None:
             [0.3 * same, 0.7 * opposite, 0.01 * sum(entries), 0.5 * unsure], rel=1e-5
         )
     assert oracle.calls == 2 + 4, "both parts of both graphs"
-    for same, calls in ((0.0, 8), (1.0, 10)):
-        RCExplainer(same=same)._terms(lambda ends: m, inputs, regions.of(torch.arange(2)), oracle)
+    for share, calls in ((0.0, 8), (1.0, 10)):
+        RCExplainer(same=share)._terms(lambda ends: m, inputs, regions.of(torch.arange(2)), oracle)
         assert oracle.calls == calls, "what weighs nothing is not asked about"
 
 
@@ -331,7 +334,7 @@ def test_mined_regions_and_differences_of_logits_are_the_same_thing(
 ) -> None:
     """With a linear head and two classes: the same losses, the same scores, the same removals."""
     oracle = ColouredEdges(0)
-    options = {"epochs": 20, "lr": 0.01, "batch": 10}
+    options: dict[str, Any] = {"epochs": 20, "lr": 0.01, "batch": 10}
     by_regions, by_logits, by_confidence = (
         RCExplainer(**options, logic=logic).fit(training, oracle) for logic in ("regions", "logits", "confidence")
     )
@@ -341,7 +344,7 @@ def test_mined_regions_and_differences_of_logits_are_the_same_thing(
     losses = [[step["loss"] for step in one.history_] for one in (by_regions, by_logits, by_confidence)]
     assert losses[0] == pytest.approx(losses[1], abs=1e-4) and losses[0] != pytest.approx(losses[2], abs=1e-2)
     scores = [one.edge_scores(EdgeBatch.of(to_explain), CountingOracle(oracle)) for one in (by_regions, by_logits)]
-    assert torch.allclose(*scores, atol=1e-3)
+    assert torch.allclose(scores[0], scores[1], atol=1e-3)
     removed = [[result.removed for result in one.explain(to_explain, oracle)] for one in (by_regions, by_logits)]
     assert removed[0] == removed[1]
 

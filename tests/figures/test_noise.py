@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -36,10 +37,10 @@ def test_curves_pass_through_the_means(tmp_path: Path) -> None:
     assert [axis.get_title() for axis in drawn.figure.axes] == [tasks.label(task) for task in TASKS]
     for axis in drawn.figure.axes:
         *curves, chance = axis.lines
-        assert list(chance.get_ydata()) == [0.5, 0.5] and len(axis.collections) == 2
+        assert np.array(chance.get_ydata()).tolist() == [0.5, 0.5] and len(axis.collections) == 2
         for i, curve in enumerate(curves):
-            assert list(curve.get_xdata()) == [0, 10, 30]
-            assert list(curve.get_ydata()) == pytest.approx([0.9 - 0.1 * i, 0.8 - 0.1 * i, 0.6 - 0.1 * i])
+            assert np.array(curve.get_xdata()).tolist() == [0, 10, 30]
+            assert np.array(curve.get_ydata()).tolist() == pytest.approx([0.9 - 0.1 * i, 0.8 - 0.1 * i, 0.6 - 0.1 * i])
     assert not drawn.missing
     plt.close(drawn.figure)
 

@@ -375,7 +375,7 @@ def test_lists_of_weighted_edges_are_read_as_soft_matrices_are(architecture: str
     if pooling != "max":  # which shares the gradient of equal values otherwise
         direction = torch.randn(whole.shape, generator=torch.Generator().manual_seed(2))
         gradients = [torch.autograd.grad((out * direction).sum(), weight)[0] for out in (whole, listed)]
-        assert torch.allclose(*gradients, atol=1e-5)
+        assert torch.allclose(gradients[0], gradients[1], atol=1e-5)
 
 
 def test_an_oracle_that_is_a_network_shows_what_lies_inside() -> None:

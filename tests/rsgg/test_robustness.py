@@ -144,8 +144,10 @@ def test_noise_touches_a_share_of_the_pairs_and_labels() -> None:
     )
     assert graphs.features is not None
     same = noisy(graphs, 0.0, "a")
+    assert same.features is not None
     assert torch.equal(same.adjacency, graphs.adjacency) and torch.equal(same.features, graphs.features)
     changed = noisy(graphs, 0.3, "a")
+    assert changed.features is not None
     assert torch.equal(changed.adjacency, changed.adjacency.transpose(1, 2)) and not changed.adjacency[0, 20:].any()
     pairs = (changed.adjacency != graphs.adjacency).sum((1, 2)) // 2
     assert ((pairs > 0) & (pairs <= 12)).all()
@@ -163,5 +165,6 @@ def test_noise_leaves_features_alone_that_are_no_labels() -> None:
         nx.to_numpy_array(nx.path_graph(9), dtype=np.uint8), np.linspace(0, 1, 18, dtype=np.float32).reshape(9, 2)
     )
     graphs = GraphBatch.of([graph])
-    assert torch.equal(noisy(graphs, 0.9, "a").features, graphs.features)
+    same = noisy(graphs, 0.9, "a").features
+    assert same is not None and graphs.features is not None and torch.equal(same, graphs.features)
     assert noisy(GraphBatch.of([nx.path_graph(9)]), 0.9, "a").features is None
