@@ -58,7 +58,7 @@ def test_uniform_draws_are_expected_to_explain_nine_in_ten() -> None:
 def test_without_results_every_finding_is_open_and_says_why() -> None:
     columns = ["dataset", "method", "variant", "metric", "mean", "verdict"]
     found = compute(Evidence(pd.DataFrame(columns=columns), pd.DataFrame()))
-    assert list(found["number"]) == list(range(1, 15))
+    assert list(found["number"]) == list(range(1, 16))
     assert set(found["verdict"]) == {OPEN} and found["measured"].str.startswith("Not measured: ").all()
 
 
@@ -330,3 +330,32 @@ def test_one_boundary_with_two_classes_is_confirmed_only_if_it_is_one(tmp_path: 
     assert mined(tmp_path, two=2, six=9, high=0.01).which(False).startswith("Mutagenicity, two classes")
     assert "lies within" in mined(tmp_path, two=1, six=9, high=0.03).which(False)
     assert mined(tmp_path, two=2, six=1, high=0.03).verdict == "not confirmed"
+
+
+# -- 15: what DyGRACE retrieves ----------------------------------------------------------------------------
+
+
+def retrieved(folder: Path, *, low: float, drawn: float) -> Finding:
+    """The finding where DyGRACE's interval begins there, and a random graph of the snapshot finds so much."""
+    interval = {"ci_low": low, "ci_high": 0.9, "mean": 0.8, "metric": "correctness", "snapshot": None}
+    lines = [
+        {"task": task, "method": method, "variant": variant, **interval, **({"mean": drawn} if is_drawn else {})}
+        for task in ("tree-cycles-stream", "tree-cycles-drift")
+        for method, variant, is_drawn in (("dygrace", "faithful", False), ("random-known", "control", True))
+    ]
+    pd.DataFrame([*lines, {**lines[0], "snapshot": 0, "mean": 0.1}]).to_csv(folder / "streams.csv", index=False)
+    return FINDINGS[15][1](Evidence(pd.DataFrame(), pd.DataFrame(), folder=folder))
+
+
+def test_retrieval_is_a_draw_only_where_its_interval_contains_the_draw(tmp_path: Path) -> None:
+    same = retrieved(tmp_path, low=0.7, drawn=0.75)
+    assert same.verdict == "confirmed" and "0.800 [0.700, 0.900], at random 0.750" in same.measured
+    assert retrieved(tmp_path, low=0.7, drawn=0.5).verdict == "not confirmed"
+    with pytest.raises(NotMeasured, match="no stream"):
+        FINDINGS[15][1](Evidence(pd.DataFrame(), pd.DataFrame(), folder=_without_rows(tmp_path)))
+
+
+def _without_rows(folder: Path) -> Path:
+    table = pd.read_csv(folder / "streams.csv")
+    table[table["method"] == "none"].to_csv(folder / "streams.csv", index=False)
+    return folder
