@@ -20,7 +20,7 @@ from torch_geometric.utils import degree
 
 import rsgg
 from benchmarks import cli
-from benchmarks.registry import methods, tasks
+from benchmarks.registry import global_methods, methods, tasks
 from docs import hooks
 from rsgg.baselines.cf2 import CF2
 
@@ -120,7 +120,7 @@ def test_commands_exist_with_their_options_and_names(page: str) -> None:
                 assert flag in known, f"{page}: {' '.join(line)}"
             ours = [part for part in value.split(",") if not part.startswith("my") and "my_module" not in value]
             if flag in ("--method", "--methods") and ours:
-                methods.choose(ours)
+                (global_methods if name == "global" else methods).choose(ours)
             if flag in ("--data", "--datasets") and ours:
                 tasks.choose(ours)
 
