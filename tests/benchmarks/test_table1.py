@@ -547,7 +547,10 @@ def test_every_row_has_the_replicates_that_are_declared() -> None:
     assert {row: len(seeds[row]) for row in expected} == expected
     gaps = {row: found for row, found in seeds.items() if found != set(range(len(found)))}
     faithful = [f"{name}:faithful" for name in methods.PAPER] + [f"{name}-min:faithful" for name in methods.PAPER]
-    beyond = ["rsgg-ce:beyond", "rsgg-ce-min:beyond", "rsgg-ce-taught:beyond", "rsgg-ce-certified:beyond"]
+    beyond = [
+        *("rsgg-ce:beyond", "rsgg-ce-min:beyond", "rsgg-ce-taught:beyond", "rsgg-ce-certified:beyond"),
+        *("rsgg-ce-ranked:beyond", "meg-classes:control"),
+    ]
     searches = [f"{name}-min:search" for name in methods.SEARCHES_MADE_MINIMAL]
     released = [f"{name}-min:released" for name in methods.PAPER]
     literal = ["rsgg-ce:literal", "rsgg-ce-min:literal"]

@@ -40,7 +40,7 @@ from rsgg.oracles import CountingOracle, Oracle, TreeCyclesOracle
 from rsgg.quick import UntaughtSearch
 from rsgg.rsgg_ce import RankedRSGGCE, TaughtRSGGCE
 from tests.graphs import tree, unicyclic
-from tests.rsgg.test_contract import EXPLAINERS
+from tests.rsgg.test_contract import OF_RULES
 from tests.rsgg.test_ranked import Denser, constraints, kept, pairs
 
 ORACLES: dict[str, Oracle] = {
@@ -50,7 +50,7 @@ ORACLES: dict[str, Oracle] = {
 
 def explainers() -> dict[str, Explainer]:
     """All methods that declare that they keep constraints."""
-    made = {name: make() for name, make in EXPLAINERS.items()}
+    made = {name: make() for name, make in OF_RULES.items()}
     ready = {name: one.tiny() if isinstance(one, type) else one for name, one in made.items()}
     ready |= {"RankedRSGGCE": RankedRSGGCE.tiny(), "TaughtRSGGCE": TaughtRSGGCE.tiny(), "Untaught": UntaughtSearch()}
     ready |= {
@@ -85,7 +85,7 @@ def keeps(rule: Constraint, before: nx.Graph, after: nx.Graph) -> bool:
 
 def test_the_methods_with_a_search_or_the_minimiser_are_among_them() -> None:
     assert {"controls.TwoSidedMinimised", "controls.RandomEditsMinimised", "search.OBS", "RSGGCE"} <= set(KEEPING)
-    assert not any(EXPLAINERS[name]().capabilities.constraints for name in ("cf2.CF2", "search.DCE", "meg.MEG"))
+    assert not any(OF_RULES[name]().capabilities.constraints for name in ("cf2.CF2", "search.DCE", "meg.MEG"))
 
 
 @pytest.mark.parametrize("name", KEEPING)

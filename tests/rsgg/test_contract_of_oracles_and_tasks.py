@@ -27,6 +27,7 @@ from rsgg.data import ASD, Dataset, TrainingGraphs, TreeCycles
 from rsgg.edges import EdgeBatch
 from rsgg.graph import Graph, GraphBatch
 from rsgg.oracles import ASDOracle, CountingOracle, Oracle, PyGOracle, TreeCyclesOracle
+from rsgg.oracles.oracle import Embeddings
 from rsgg.task import Task
 from tests.graphs import all_graphs, gnp_graphs, needs_asd
 
@@ -50,12 +51,12 @@ def gcn(width: int = 1, **options: Any) -> PyGOracle:
 @pytest.mark.parametrize(
     ("oracle", "not_checked"),
     [
-        (TreeCyclesOracle(), 0),
-        (CountingOracle(TreeCyclesOracle()), 0),
-        (TriangleOracle(), 5),
-        (EdgesModuloThree(), 5),
-        (gcn(), 5),
-        (gcn(edge_weights=True), 3),
+        (TreeCyclesOracle(), 1),
+        (CountingOracle(TreeCyclesOracle()), 1),
+        (TriangleOracle(), 6),
+        (EdgesModuloThree(), 6),
+        (gcn(), 6),
+        (gcn(edge_weights=True), 4),
     ],
 )
 def test_oracles_of_the_library_keep_the_contract(oracle: Oracle, not_checked: int) -> None:
@@ -141,6 +142,20 @@ class Edges(Oracle):
 
     def why_not_differentiable(self) -> str:
         return ""
+
+    def why_no_embeddings(self) -> str:
+        return ""
+
+    def embeddings(self, graphs: EdgeBatch, weight: Tensor | None = None) -> Embeddings:
+        """The number of edges of each node, and of the graph."""
+        weight = torch.ones(len(graphs.u)) if weight is None else weight
+        first = (graphs.sizes.cumsum(0) - graphs.sizes)[graphs.graph]
+        nodes = torch.zeros(int(graphs.sizes.sum()))
+        nodes = nodes.index_add(0, first + graphs.u, weight).index_add(0, first + graphs.v, weight)
+        return Embeddings(nodes[:, None], torch.zeros(len(graphs)).index_add(0, graphs.graph, weight)[:, None])
+
+    def head(self, pooled: Tensor) -> Tensor:
+        return torch.cat((4.5 - pooled, pooled - 4.5), 1)
 
     def optimal_ged(self, graphs: GraphBatch) -> Tensor | None:
         edges = graphs.n_edges.double()
@@ -323,7 +338,26 @@ class MarksNumbers(Edges):
         return graphs.adjacency
 
 
+class EmbedsPadding(Edges):
+    def embeddings(self, graphs: EdgeBatch, weight: Tensor | None = None) -> Embeddings:
+        nodes, pooled = super().embeddings(graphs, weight)
+        return Embeddings(torch.cat((nodes, nodes[:1])), pooled)
+
+
+class HeadOfAnother(Edges):
+    def head(self, pooled: Tensor) -> Tensor:
+        return super().head(pooled).flip(1)
+
+
+class EmbedsWithoutGradient(Edges):
+    def embeddings(self, graphs: EdgeBatch, weight: Tensor | None = None) -> Embeddings:
+        return super().embeddings(graphs)
+
+
 BROKEN_ORACLES = [
+    (EmbedsPadding, oracle_contract.embeddings_agree_with_the_class, "none for padding"),
+    (HeadOfAnother, oracle_contract.embeddings_agree_with_the_class, "the head decides otherwise"),
+    (EmbedsWithoutGradient, oracle_contract.embeddings_agree_with_the_class, "no gradient in the weights"),
     (Nameless, oracle_contract.describes_itself, "has the name ''"),
     (OneClass, oracle_contract.describes_itself, "n_classes = 1; set it"),
     (DeclaresATensor, oracle_contract.describes_itself, "plain JSON values"),

@@ -30,7 +30,7 @@ from rsgg.oracles import CountingOracle, Oracle, PyGOracle, TrainedGNN, TreeCycl
 from rsgg.oracles.networks import GraphClassifier
 from rsgg.rsgg_ce import RSGGCE, LiteralRSGGCE, ReleasedRSGGCE, TaughtRSGGCE
 from tests.graphs import tree, unicyclic
-from tests.rsgg.test_contract import EXPLAINERS
+from tests.rsgg.test_contract import OF_RULES
 
 GRAPHS = GraphBatch.of([tree(8, seed) if seed % 2 else unicyclic(8, 3, seed) for seed in range(12)])
 
@@ -214,11 +214,11 @@ class KnowsOnly(TreeCyclesOracle):
         return super().relaxed(adjacency, features)
 
 
-@pytest.mark.parametrize("name", EXPLAINERS)
+@pytest.mark.parametrize("name", OF_RULES)
 @pytest.mark.filterwarnings("ignore")
 def test_a_fit_outlives_an_oracle_that_fails_on_made_graphs(name: str) -> None:
     """With a relaxation that works every method is fitted; what it says to have found the relaxation has shown it."""
-    made = EXPLAINERS[name]()
+    made = OF_RULES[name]()
     oracle, graphs = KnowsOnly(training_graphs(), soft=True), training_graphs()
     explainer = made.tiny() if isinstance(made, type) else made
     results = explainer.fit(graphs, oracle).explain(graphs[:4], oracle)

@@ -18,10 +18,10 @@ from rsgg.graph import GraphBatch
 from rsgg.oracles import TreeCyclesOracle
 from rsgg.quick import UntaughtSearch
 from rsgg.rsgg_ce import RankedRSGGCE, TaughtRSGGCE
-from tests.rsgg.test_contract import EXPLAINERS
+from tests.rsgg.test_contract import OF_RULES
 
 METHODS = {
-    **EXPLAINERS,
+    **OF_RULES,
     "RankedRSGGCE": lambda: RankedRSGGCE,
     "TaughtRSGGCE": lambda: TaughtRSGGCE,
     "TaughtRSGGCE certified": lambda: TaughtRSGGCE(steps=5, certify=True),
