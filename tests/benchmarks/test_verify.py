@@ -104,6 +104,7 @@ def test_tables_that_need_absent_graphs_are_not_called_wrong(
 
 
 @pytest.mark.slow
+@pytest.mark.asd
 def test_the_committed_reference_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every checksum, tables made again, three cells derived and one computed again.
 
