@@ -49,6 +49,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from torch import Tensor
 
+from rsgg.baselines.search import numbered_distances
 from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, Interval, hyper
 from rsgg.graph import GraphBatch, resized
 from rsgg.oracles.oracle import CountingOracle
@@ -209,13 +210,14 @@ class DyGRACE(Explainer):
         return np.array([[one.error(graph) for one in self.autoencoders_] for graph in graphs])
 
     def _pairs(self, of: int, errors: Floats, own_errors: Floats, similarity: Floats) -> Floats:
-        """What the regression reads of the pairs of a graph of class `of` with others, [K, 3].
+        """What the regression reads, at explaining, of the pairs of a graph of class `of` with others, [K, 3].
 
         `errors` [K, C] and `similarity` [K] are those of the others, `own_errors` [C] are the graph's.
         """
-        others = np.delete(errors, of, axis=1).min(1)
-        factual = errors[:, of] if self.rec_f == "candidate" else np.full(len(errors), own_errors[of])
-        return np.stack((-others, factual, similarity), 1)
+        read = _read(np.full(len(errors), of), errors, similarity)
+        if self.rec_f == "instance":
+            read[:, 1] = own_errors[of]
+        return read
 
     def _fit_regression(self, errors: Floats, similarity: Floats, classes: Tensor) -> None:
         """Fit the regression to the pairs of these graphs, if there are pairs of both kinds; `similarity` is [B, B].
@@ -228,10 +230,7 @@ class DyGRACE(Explainer):
         if not apart or not alike:
             return
         a, b = np.array(apart + alike).T
-        of = np.array(c)[a]
-        hidden = np.arange(errors.shape[1])[None, :] == of[:, None]
-        others = np.where(hidden, np.inf, errors[b]).min(1)
-        x = np.stack((-others, errors[b, of], similarity[a, b]), 1)
+        x = _read(np.array(c)[a], errors[b], similarity[a, b])
         self.regression_ = Regression.fitted(x, np.repeat([1.0, 0.0], [len(apart), len(alike)]))
 
     def _adapt(self, graphs: GraphBatch) -> None:
@@ -299,10 +298,17 @@ class DyGRACE(Explainer):
         self.seen_errors_ = state["seen.errors"].numpy()
 
 
+def _read(of: Floats, errors: Floats, similarity: Floats) -> Floats:
+    """−r_c̄(H), r_c(H) and the similarity of each pair (G, H), [K, 3].
+
+    `of` [K] is the class of each G; `errors` [K, C] are those of each H, `similarity` [K] is that of the pair.
+    """
+    own = np.arange(errors.shape[1])[None, :] == of[:, None]
+    return np.stack((-np.where(own, np.inf, errors).min(1), errors[own], similarity), 1)
+
+
 def _similarities(graphs: GraphBatch, others: GraphBatch) -> Floats:
     """1 / (1 + GED), nodes with equal numbers being the same, of each graph with each of the others, [B, K]."""
-    n = max(graphs.n_nodes, others.n_nodes)
-    a, b = (resized(batch.adjacency, n).flatten(1).double() for batch in (graphs, others))
-    distance = torch.cdist(a, b, p=1) / 2
+    distance = numbered_distances(graphs.adjacency, others.adjacency).double()
     similarity: Floats = (1 / (1 + distance)).numpy()
     return similarity

@@ -378,7 +378,7 @@ class DCE(Explainer):
         """For each graph the edits to the k nearest, coded for the padded size, and why there are no more of them."""
         known = self.known_.adjacency
         fits = (graphs.sizes[:, None] == self.known_.sizes) & (classes[:, None] != self.classes_)
-        nearest = _distances(graphs.adjacency, known).masked_fill(~fits, torch.inf).argsort(dim=1, stable=True)
+        nearest = numbered_distances(graphs.adjacency, known).masked_fill(~fits, torch.inf).argsort(dim=1, stable=True)
         for i, (n, count) in enumerate(zip(graphs.sizes.tolist(), fits.sum(1).tolist(), strict=True)):
             others = resized(known[nearest[i, : min(k, count)]], graphs.n_nodes)
             edits = [torch.triu(other != graphs.adjacency[i]).flatten().nonzero()[:, 0].numpy() for other in others]
@@ -406,8 +406,11 @@ class DCE(Explainer):
         self.classes_, self.numbered_ = state["classes"], bool(state["numbered"])
 
 
-def _distances(graphs: Tensor, others: Tensor) -> Tensor:
-    """GED between all graphs and all others, float32 [B, T] (exact: whole numbers), as |a| + |b| - 2 a·b."""
+def numbered_distances(graphs: Tensor, others: Tensor) -> Tensor:
+    """GED between all graphs and all others, node i of one being node i of the other, from adjacency matrices.
+
+    float32 [B, T] (exact: whole numbers), as |a| + |b| - 2 a·b.
+    """
     n = max(graphs.shape[1], others.shape[1])
     a, b = (resized(adjacency, n).flatten(1).float() for adjacency in (graphs, others))
     return (a.sum(1)[:, None] + b.sum(1) - 2 * a @ b.T) / 2

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import groupby, product
 from pathlib import Path
@@ -367,6 +367,14 @@ ELSEWHERE = (
 )  # fmt: skip
 
 
+THREE = ["correctness", "ged_on_success", "explain_calls"]
+
+
+def three_numbers(means: Iterable[float]) -> str:
+    """The means of `THREE`, as "0.98 (2.14; 19.6)"."""
+    return "{:.2f} ({:.2f}; {:.1f})".format(*means)
+
+
 def elsewhere(table: str, results: Results) -> str:
     """Correctness, GED and calls of a few rows on the tasks of a stored table: unseen problems, or nodes."""
     means = stored(results, table, as_text=False).set_index(["task", "method", "variant", "metric"])["mean"]
@@ -374,11 +382,8 @@ def elsewhere(table: str, results: Results) -> str:
     shown = [row for row in ELSEWHERE if any((name, *row, "correctness") in means.index for name in names)]
     lines = []
     for name in names:
-        found = [
-            [means.get((name, *row, metric)) for metric in ("correctness", "ged_on_success", "explain_calls")]
-            for row in shown
-        ]
-        texts = [ABSENT if None in found_ else "{:.2f} ({:.2f}; {:.1f})".format(*found_) for found_ in found]
+        found = [[means.get((name, *row, metric)) for metric in THREE] for row in shown]
+        texts = [ABSENT if None in found_ else three_numbers(found_) for found_ in found]
         lines.append(cells(tasks.label(name), *texts))
     headings = ["Correctness (GED on success; calls to explain)", *(row_label(*row) for row in shown)]
     return _pipes(headings, lines)
@@ -500,10 +505,6 @@ def against_search(results: Results) -> str:
     table = results.table("table2")
     if table is None:
         return NOT_YET
-    kept = ["correctness", "ged_on_success", "explain_calls"]
-
-    def told(row: pd.Series) -> str:
-        return "{:.2f} ({:.2f}; {:.1f})".format(*row[kept])
 
     def missed(row: pd.Series, best: pd.Series) -> str:
         reached = {
@@ -513,7 +514,7 @@ def against_search(results: Results) -> str:
         }
         return ", ".join(what for what, met in reached.items() if not met) or "none"
 
-    means = table[table["metric"].isin(kept)].pivot_table("mean", ["task", "method", "variant"], "metric", sort=False)
+    means = table[table["metric"].isin(THREE)].pivot_table("mean", ["task", "method", "variant"], "metric", sort=False)
     lines = []
     for task in dict.fromkeys(table["task"]):
         own = means.loc[task]
@@ -522,8 +523,8 @@ def against_search(results: Results) -> str:
         ]
         best = rivals.sort_values(["correctness", "ged_on_success"], ascending=[False, True]).iloc[0]
         ours = [own.loc[row] for row in RANKED if row in own.index]
-        texts = [text for row in ours for text in (told(row), missed(row, best))]
-        lines.append(cells(tasks.label(task), told(best), row_label(*best.name), *texts))
+        texts = [text for row in ours for text in (three_numbers(row[THREE]), missed(row, best))]
+        lines.append(cells(tasks.label(task), three_numbers(best[THREE]), row_label(*best.name), *texts))
     rows = [(methods.label(*row), "not reached") for row in RANKED]
     headings = [
         "Correctness (GED on success; calls)",
