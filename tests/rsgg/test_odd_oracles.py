@@ -28,6 +28,7 @@ from rsgg.explainer import Explainer
 from rsgg.graph import GraphBatch
 from rsgg.oracles import CountingOracle, Oracle, PyGOracle, TrainedGNN, TreeCyclesOracle, WrappedOracle
 from rsgg.oracles.networks import GraphClassifier
+from rsgg.oracles.oracle import Embeddings
 from rsgg.rsgg_ce import RSGGCE, LiteralRSGGCE, ReleasedRSGGCE, TaughtRSGGCE
 from tests.graphs import tree, unicyclic
 from tests.rsgg.test_contract import OF_RULES
@@ -351,3 +352,34 @@ def test_the_released_gan_refuses_graphs_that_its_convolutions_leave_nothing_of(
         ReleasedGCounteRGAN.tiny().fit(small, TreeCyclesOracle())
     five = [nx.path_graph(5), nx.cycle_graph(5)]
     assert len(ReleasedGCounteRGAN.tiny().fit(five, TreeCyclesOracle()).explain(five, TreeCyclesOracle())) == 2
+
+
+# -- oracles that embed wrongly --------------------------------------------------------------------------
+
+
+class Embeds(TreeCyclesOracle):
+    """Embeds nodes and graphs with one number each, after `change` has been at both."""
+
+    def __init__(self, change: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]) -> None:
+        self.change = change
+
+    def why_no_embeddings(self) -> str:
+        return ""
+
+    def embeddings(self, graphs: EdgeBatch, weight: Tensor | None = None) -> Embeddings:
+        return Embeddings(*self.change(torch.ones(int(graphs.sizes.sum()), 1), torch.ones(len(graphs), 1)))
+
+
+def test_embeddings_are_passed_on_if_there_is_a_finite_row_for_each_node_and_graph() -> None:
+    edges, nan = EdgeBatch.of(GRAPHS), torch.tensor([[torch.nan]])
+    nodes, pooled = CountingOracle(Embeds(lambda nodes, pooled: (nodes, pooled))).embeddings(edges)
+    assert (len(nodes), len(pooled)) == (int(GRAPHS.sizes.sum()), len(GRAPHS))
+    wrong: list[Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]] = [
+        lambda nodes, pooled: (nodes[1:], pooled),
+        lambda nodes, pooled: (nodes, pooled[1:]),
+        lambda nodes, pooled: (torch.cat((nodes[1:], nan)), pooled),
+        lambda nodes, pooled: (nodes, torch.cat((pooled[1:], nan))),
+    ]
+    for change in wrong:
+        with pytest.raises(OracleError, match="must embed 96 nodes and 12 graphs with finite numbers"):
+            CountingOracle(Embeds(change)).embeddings(edges)
