@@ -64,6 +64,13 @@ class Constraint:
         """May this graph, uint8 [n, n], be made of the original?"""
         return True
 
+    def allows_flip(self, original: Graph, adjacency: np.ndarray, u: int, v: int) -> bool:
+        """`allows` for a graph in which the pair u < v is edited last, if without this edit it is allowed.
+
+        By default what `allows` says; rules that need not look at the whole graph for that are quicker.
+        """
+        return self.allows(original, adjacency.copy())  # a user's rule may write into it
+
     def allows_list(self, original: SparseGraph, edited: SparseGraph) -> bool:
         """`allows` for a large graph; by default read from its matrix."""
         return self.allows(original, edited.adjacency)
@@ -231,6 +238,9 @@ class KeepConnected(Constraint):
     def allows(self, original: Graph, adjacency: np.ndarray) -> bool:
         return _components(adjacency) <= _components_of(original)
 
+    def allows_flip(self, original: Graph, adjacency: np.ndarray, u: int, v: int) -> bool:
+        return bool(adjacency[u, v]) or self.allows(original, adjacency)  # an added edge parts nothing
+
     def allows_list(self, original: SparseGraph, edited: SparseGraph) -> bool:
         return _components_of_list(edited) <= _components_of(original)
 
@@ -289,8 +299,13 @@ class MostNeighbours(Constraint):
             raise UsageError("MostNeighbours needs whole numbers of neighbours, zero or more.")
 
     def allows(self, original: Graph, adjacency: np.ndarray) -> bool:
-        limit = self._limits(original, None)
-        return bool((adjacency.sum(1) <= np.maximum(limit, original.adjacency.sum(1))).all())
+        return bool((adjacency.sum(1) <= _most_neighbours(self, original)).all())
+
+    def allows_flip(self, original: Graph, adjacency: np.ndarray, u: int, v: int) -> bool:
+        if not adjacency[u, v]:
+            return True
+        most = _most_neighbours(self, original)
+        return bool(adjacency[u].sum() <= most[u] and adjacency[v].sum() <= most[v])
 
     def allows_list(self, original: SparseGraph, edited: SparseGraph) -> bool:
         limit = self._limits(original, None)
@@ -313,6 +328,13 @@ class MostNeighbours(Constraint):
         if labels is None:
             labels = original.features[:, : len(self.by_label)].argmax(1)
         return np.array(self.by_label)[np.where(labels < len(self.by_label), labels, 0)]
+
+
+@lru_cache(maxsize=4096)
+def _most_neighbours(rule: MostNeighbours, original: Graph) -> NDArray[np.int64]:
+    """How many neighbours each node may have: the rule's limit, or as many as it has already."""
+    most: NDArray[np.int64] = np.maximum(rule._limits(original, None), original.adjacency.sum(1))
+    return most
 
 
 @dataclass(frozen=True)
@@ -451,13 +473,28 @@ class Rules:
     def followed(self, order: np.ndarray) -> np.ndarray:
         """The edits of an order without those that would break a rule where the ones before them are made."""
         skipping = tuple(one for one in self.constraints if one.skips_edits)
-        kept: list[int] = []
         if not skipping:
             return order
+        if not isinstance(self.original, SparseGraph) and (order < self.n_padded**2).all():
+            return self._pairs_followed(order, skipping)
+        kept: list[int] = []
         for edit in order.tolist():
             if len(kept) < MOST_EDITS and self.allow(np.array([*kept, edit], dtype=np.int64), skipping):
                 kept.append(edit)
         return np.array(kept, dtype=np.int64)
+
+    def _pairs_followed(self, order: np.ndarray, skipping: tuple[Constraint, ...]) -> np.ndarray:
+        """`followed` for edits of pairs, made in one matrix, so that a rule need not look at all of it each time."""
+        adjacency, kept = self.original.adjacency.copy(), np.zeros(len(order), dtype=bool)
+        for place, (u, v) in enumerate(zip(*(ends.tolist() for ends in np.divmod(order, self.n_padded)), strict=True)):
+            adjacency[u, v] = adjacency[v, u] = adjacency[u, v] ^ 1
+            if all(one.allows_flip(self.original, adjacency, u, v) for one in skipping):
+                kept[place] = True
+                if kept.sum() == MOST_EDITS:
+                    break
+            else:
+                adjacency[u, v] = adjacency[v, u] = adjacency[u, v] ^ 1
+        return order[kept]
 
 
 class Feasible:

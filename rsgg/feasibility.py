@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -257,17 +258,24 @@ def edited_molecule(name: str, adjacency: np.ndarray, molecules: Mapping[str, Mo
     leaves.
     """
     chem, quietly = load_rdkit()
-    molecule = chem.RWMol(molecules[name])
-    had = {tuple(sorted((bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()))) for bond in molecule.GetBonds()}
-    has = {(int(u), int(v)) for u, v in zip(*np.triu(adjacency > 0, 1).nonzero(), strict=True)}
-    for u, v in had - has:
-        molecule.RemoveBond(u, v)
-    for u, v in has - had:
-        molecule.AddBond(u, v, chem.BondType.SINGLE)
-    for node in {node for pair in had ^ has for node in pair}:
+    molecule, had = chem.RWMol(molecules[name]), _bonds(molecules[name])
+    edited = [(int(u), int(v)) for u, v in np.argwhere(np.triu((adjacency > 0) != had, 1))]
+    for u, v in edited:
+        if had[u, v]:
+            molecule.RemoveBond(u, v)
+        else:
+            molecule.AddBond(u, v, chem.BondType.SINGLE)
+    for node in {node for pair in edited for node in pair}:
         atom = molecule.GetAtomWithIdx(node)
         atom.SetNoImplicit(False)
         atom.SetNumExplicitHs(0)
     with quietly():
         accepted = chem.SanitizeMol(molecule, catchErrors=True) == chem.SanitizeFlags.SANITIZE_NONE
     return molecule if accepted else None
+
+
+@lru_cache(maxsize=8192)  # a search asks about many edited versions of a molecule
+def _bonds(molecule: Molecule) -> Bools:
+    """Which atoms are bonded, bool [n, n]."""
+    chem, _ = load_rdkit()
+    return np.asarray(chem.GetAdjacencyMatrix(molecule) > 0)

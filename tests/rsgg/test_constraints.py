@@ -30,6 +30,7 @@ from rsgg.constraints import (
     KeepShare,
     MostNeighbours,
     OnlyRemovals,
+    Rules,
     Satisfies,
 )
 from rsgg.contract.explainer import EdgesModuloThree, TriangleOracle, graphs_of_any_kind, training_graphs
@@ -81,6 +82,26 @@ def keeps(rule: Constraint, before: nx.Graph, after: nx.Graph) -> bool:
     if isinstance(rule, Forbid):
         return not any(after.has_edge(*pair) and not before.has_edge(*pair) for pair in rule.pairs)
     return kept(rule, before, after)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(constraints, min_size=1, max_size=3), st.integers(0, 10_000))
+def test_an_order_is_followed_as_if_each_graph_was_looked_at_as_a_whole(rules: list[Constraint], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    features = np.eye(3, dtype=np.float32)[rng.integers(3, size=8)]
+    graph = Graph(nx.to_numpy_array(nx.gnp_random_graph(8, 0.3, seed=seed)).astype(np.uint8), features=features)
+    rules = [*rules, MostNeighbours(3, by_label=(1, 2, 3)), Satisfies(lambda _, matrix: matrix.sum() % 6 != 4)]
+    u, v = np.triu_indices(8, 1)
+    order = rng.permutation(u * 10 + v)  # as in a batch where graphs are padded to ten nodes
+    followed, skipping = Rules(graph, 10, tuple(rules)), [rule for rule in rules if rule.skips_edits]
+    kept: list[int] = []
+    for edit in order:
+        matrix = graph.adjacency.copy()
+        for a, b in (divmod(code, 10) for code in [*kept, edit]):
+            matrix[a, b] = matrix[b, a] = 1 - matrix[a, b]
+        if all(rule.allows(graph, matrix) for rule in skipping):
+            kept.append(edit)
+    assert followed.followed(order).tolist() == kept
 
 
 def test_the_methods_with_a_search_or_the_minimiser_are_among_them() -> None:
