@@ -5,6 +5,7 @@
     DCE    the closest training graph of another class (Distribution Compliant Explanation); where nodes are not the
            same in all graphs, they are matched
     IRand  random flips of a growing number of node pairs, each time from the input (iRand of the GRETEL framework)
+    Exhaustive   every set of one edit, then of two, …: what it finds has the fewest edits that change the class
 
 Bidirectional search. *Forward:* put the edges of G in a random order, then its missing edges in a random order, and
 close the list of all P pairs to a circle. The edges of the current graph are an arc of it. An edit removes the first
@@ -43,6 +44,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations, islice
 from typing import ClassVar
 
 import numpy as np
@@ -414,6 +416,46 @@ def numbered_distances(graphs: Tensor, others: Tensor) -> Tensor:
     n = max(graphs.shape[1], others.shape[1])
     a, b = (resized(adjacency, n).flatten(1).float() for adjacency in (graphs, others))
     return (a.sum(1)[:, None] + b.sum(1) - 2 * a @ b.T) / 2
+
+
+# -- Exhaustive search -----------------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True)
+class Exhaustive(Explainer):
+    """Asks about every set of one edit, then of two, … up to `most`; each set is a set of node pairs that are flipped.
+
+    What it finds has the fewest edits there are, and where it finds nothing there are none of so few: a measure of
+    other methods, for small graphs. A graph of n nodes has P = n (n - 1) / 2 sets of one edit and P (P - 1) / 2 of two.
+    Which of the smallest sets is found is drawn by the seed: pairs come in random order.
+    """
+
+    most: int = hyper(2, "|S|", at_least=1, doc="the most edits of a set")
+
+    capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, targets=True, constraints=True)
+
+    def _explain(
+        self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
+    ) -> list[Candidate]:
+        instance = torch.arange(len(graphs)).repeat_interleave(k)
+        rows, classes = graphs.select(instance), classes[instance]
+        keys = _race(rows.pair_mask.numpy(), np.ones(rows.adjacency.shape), streams(graphs.names, k, seed, "sets"), 0)
+        pairs = [_in_order(keys[row], rows.pair_mask[row].numpy()) for row in range(len(rows))]
+        found: dict[int, np.ndarray] = {}
+        for size in range(1, self.most + 1):
+            sets = {row: combinations(own, size) for row, own in enumerate(pairs) if row not in found}
+            while sets:
+                block = max(1, BLOCK_CELLS // (len(sets) * rows.n_nodes**2))
+                flips = {row: list(islice(own, block)) for row, own in sets.items()}
+                sets = {row: own for row, own in sets.items() if flips[row] and not oracle.exhausted(row)}
+                if not sets:
+                    break
+                owner = np.repeat(list(sets), [len(flips[row]) for row in sets])
+                graph = _with_flips(rows.adjacency.numpy()[owner], [list(one) for row in sets for one in flips[row]])
+                for i in _first_flips(rows, classes, oracle, graph, owner):
+                    found[int(owner[i])] = graph[i].copy()
+                sets = {row: own for row, own in sets.items() if row not in found}
+        return _results(found, len(rows), oracle, f"no set of at most {self.most} edits changes the class")
 
 
 # -- What the searches share -----------------------------------------------------------------------------

@@ -9,9 +9,10 @@ needed, S, teaches the generator to rank those pairs above the others of the sam
 Encoder and decoder are RSGG-CE's; the score is the residual Â of a missing pair and -Â of an edge. With `rounds` > 1
 this is expert iteration: the training graphs come in as many parts, and each part is searched with what the parts
 before it taught, which takes fewer questions and finds shorter edits. With `searches` > 1 the graphs of the
-first part are searched as often, and the results with the fewest edits teach, as soft targets where they differ. A
-graph for which nothing is found teaches nothing and is counted in `summary_`. Graphs of a class that no training graph
-has are explained along random orders, as by the search that teaches; `summary()` says of which classes.
+first part are searched as often, and the results with the fewest edits teach, as soft targets where they differ. With
+`taught_swaps` what is found for the other parts is then made smaller, where so many questions can do it. A graph for
+which nothing is found teaches nothing and is counted in `summary_`. Graphs of a class that no training graph has are
+explained along random orders, as by the search that teaches; `summary()` says of which classes.
 
 With `node_edits` the training graphs are then searched once more, with edits of nodes only, to see which of those are
 needed (`rsgg.rsgg_ce.node_edits`); what the generators learn stays the same.
@@ -57,6 +58,9 @@ class TaughtRSGGCE(RankedSearch):
     rounds: int = hyper(2, "rounds", at_least=1, doc="parts of the training graphs, each searched with what is learnt")
     searches: int = hyper(
         1, "k", at_least=1, doc="of a training graph while nothing is learnt; the shortest results teach"
+    )
+    taught_swaps: int = hyper(
+        0, "swaps in training", at_least=0, doc="questions about fewer edits than a training graph was found to need"
     )
     plausibility: float = hyper(
         0.0, "plausibility", at_least=0, doc="weight of the discriminator's term in the scores (rsgg.rsgg_ce.plausible)"
@@ -180,7 +184,7 @@ class TaughtRSGGCE(RankedSearch):
                     search(
                         own, of, counted, scores, lengths, seed=seed_for(seed, number) if number else seed,
                         certify=learnt, mixtures=self.mixtures, constraints=oracle.constraints,
-                        every_pair_up_to=self.every_pair_up_to, swaps=self.swaps,
+                        every_pair_up_to=self.every_pair_up_to, swaps=max(self.swaps, self.taught_swaps),
                     )
                 )  # fmt: skip
             self.unread_ += counted.n_troubled

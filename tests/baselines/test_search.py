@@ -3,6 +3,7 @@
 from collections import Counter, deque
 from collections.abc import Callable
 from itertools import combinations
+from math import comb
 
 import networkx as nx
 import numpy as np
@@ -11,7 +12,7 @@ import torch
 from scipy.stats import chisquare
 from torch import Tensor
 
-from rsgg.baselines.search import BACKWARD_OFFSET, COIN_OFFSET, DCE, DDBS, OBS, IRand, _pair, _race
+from rsgg.baselines.search import BACKWARD_OFFSET, COIN_OFFSET, DCE, DDBS, OBS, Exhaustive, IRand, _pair, _race
 from rsgg.contract import check_explainer
 from rsgg.contract.explainer import TriangleOracle
 from rsgg.data import ASD, Dataset, TreeCycles
@@ -78,7 +79,7 @@ def outcome(results: list[Counterfactual]) -> list[tuple[object, ...]]:
     return [(r.edits, r.calls, r.reason) for r in results]
 
 
-@pytest.mark.parametrize("method", [OBS, DDBS, IRand, DCE])
+@pytest.mark.parametrize("method", [OBS, DDBS, IRand, DCE, Exhaustive])
 def test_the_contract_is_kept(method: type[Explainer]) -> None:
     check_explainer(method)
 
@@ -107,13 +108,17 @@ def test_nothing_is_smaller_than_the_optimum_of_brute_force(oracle: Oracle) -> N
     best = [min(int(c).bit_count() for c in codes[classes != classes[i]] ^ i) for i in chosen]
     graphs = [Graph(everything[i], name=str(i)) for i in chosen]
     train = GraphBatch.of([Graph(a) for a in everything[::5]])
-    for method in (OBS(), DDBS(ignorance=0.1), IRand(share=0.5), DCE()):
+    for method in (OBS(), DDBS(ignorance=0.1), IRand(share=0.5), DCE(), Exhaustive()):
         results = method.fit(train, oracle).explain(graphs, oracle)
         sizes = [len(r.edits) for r in results]
         bits = {pair: 1 << i for i, pair in enumerate(combinations(range(5), 2))}
         for i, b, r in zip(chosen, best, results, strict=True):
             after = int(i) ^ sum(bits[pair] for pair in r.edits)
             assert not r.found or (len(r.edits) >= b and classes[after] != classes[i])
+        if isinstance(method, Exhaustive):
+            assert [len(r.edits) if r.found else 3 for r in results] == np.minimum(best, 3).tolist()
+            assert all(1 + 10 < r.calls <= 1 + 10 + 45 for r, b in zip(results, best, strict=True) if b == 2)
+            continue
         assert all(r.found for r in results) or isinstance(method, IRand)
         if isinstance(method, OBS):
             assert np.mean(np.array(sizes) - best) < 0.6
@@ -148,6 +153,15 @@ def test_one_node_has_nothing_to_flip_and_one_pair_little() -> None:
         assert not alone.found and alone.calls == 1 and "changed the class" in alone.reason
         assert not pair.found and pair.calls == 1 + (3 if isinstance(search, IRand) else search.questions)
         assert other.found
+
+
+def test_every_set_of_edits_is_asked_about_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rsgg.baselines.search.BLOCK_CELLS", 1000)
+    for n, pairs in ((6, 15), (4, 6)):
+        oracle, sets = Never(), sum(comb(pairs, size) for size in range(4))
+        (result,) = Exhaustive(most=3).explain([tree(n)], oracle)
+        assert not result.found and result.calls == sets
+        assert len({graph.tobytes() for graph in oracle.seen}) == sets
 
 
 @pytest.mark.parametrize("search", [OBS(questions=7), IRand(share=0.2, tries=2)])

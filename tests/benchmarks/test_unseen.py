@@ -11,7 +11,8 @@ import torch
 from benchmarks.registry import tasks
 from benchmarks.results.summary import MEANS
 from benchmarks.running.options import RunOptions
-from benchmarks.unseen import LOOKED_AT, Unseen, table
+from benchmarks.unseen import LOOKED_AT, PROVEN, Unseen, least_edits, table
+from rsgg.baselines.search import Exhaustive
 from rsgg.data.unseen import BA2Motifs, BrainNetworks, Colours, Triangles
 from rsgg.graph import GraphBatch
 from rsgg.oracles.unseen import LinearRule, TriangleAtGivenSize
@@ -29,6 +30,21 @@ def test_replicates_are_problems_that_were_not_looked_at() -> None:
 
 def test_an_empty_ledger_is_an_empty_table() -> None:
     assert list(table(pd.DataFrame()).columns) == list(MEANS)
+
+
+def test_the_fewest_edits_are_known_where_every_smaller_set_was_asked_about() -> None:
+    assert Exhaustive().most == PROVEN
+    lines = [  # graph, row, found, edits
+        (0, "exhaustive", True, 2), (0, "obs", True, 2),
+        (1, "exhaustive", False, 0), (1, "obs", True, 3), (1, "dce", True, 9),
+        (2, "exhaustive", False, 0), (2, "obs", True, 4),
+        (3, "exhaustive", True, 1), (3, "obs", False, 0),
+        (4, "obs", True, 1),
+    ]  # fmt: skip
+    ledger = pd.DataFrame(lines, columns=["instance", "method", "found", "ged"])
+    ledger = ledger.assign(dataset="d", seed=1, fold=0, predicted=0, predicted_cf=ledger["found"], optimum=np.nan)
+    known = least_edits(ledger).groupby(ledger["instance"]).agg(lambda own: own.drop_duplicates().tolist())
+    assert str(known.tolist()) == "[[2.0], [3.0], [nan], [1.0], [nan]]"
 
 
 def test_the_graphs_are_what_their_names_say() -> None:

@@ -26,6 +26,7 @@ from rsgg.constraints import (
     OnlyRemovals,
     Satisfies,
 )
+from rsgg.contract.explainer import TriangleOracle
 from rsgg.data.tree_cycles import TreeCycles
 from rsgg.edits import NOTHING, edited
 from rsgg.errors import FitError, UsageError
@@ -118,6 +119,16 @@ def test_several_searches_teach_with_their_shortest_results() -> None:
     explainer = TaughtRSGGCE(steps=2, rounds=1, searches=3).fit(TRAIN, thrice, seed=1)
     assert 2.5 * once.calls < thrice.calls < 3.5 * once.calls
     assert explainer.summary_ == {"graphs": 40, "taught": 40}
+
+
+def test_swaps_in_training_teach_with_fewer_edits() -> None:
+    oracle, needed = TriangleOracle(), dict[int, list[float]]()
+    graphs = GraphBatch.of([nx.gnp_random_graph(9, 0.35, seed=seed) for seed in range(60)])
+    for swaps in (0, 30):
+        explainer = TaughtRSGGCE(steps=10, rounds=3, taught_swaps=swaps).fit(graphs, oracle, seed=1)
+        assert explainer.swaps == 0
+        needed[swaps] = explainer.summary()["edits"].tolist()
+    assert sum(needed[30]) < sum(needed[0])
 
 
 def test_node_features_that_the_oracle_reads_are_read_by_the_generator() -> None:
