@@ -1,14 +1,16 @@
-"""Bring ledgers of format 1 up to date: python -m benchmarks.migrate results/reference
+"""Bring older ledgers up to date: python -m benchmarks.migrate results/reference
 
 In format 1 a cell's definition listed every hyper-parameter, so that a new option with a default changed every address,
 and metadata were outside the checksum. Format 2 keeps what was declared and differs from the default. Results are not
 touched: the tables stay what they are but for the column `cell`, which holds the address. The checksums of format 1 are
 checked first: a file that is damaged ends the migration before anything is written.
+
+Files of format 2 whose metadata are plain text are written anew with packed ones (`benchmarks.results.ledger.packed`):
+the same cells in a file that is up to two thirds smaller.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,7 +34,10 @@ from benchmarks.results.ledger import (
     Stored,
     content_hash,
     history_path,
+    is_plain,
     sealed,
+    small,
+    unpacked,
     write_compact,
     write_parquet,
 )
@@ -105,6 +110,20 @@ def migrate(folder: Path) -> dict[str, str]:
     return renamed
 
 
+def pack(folder: Path) -> list[Path]:
+    """Write the compacted ledgers whose metadata are plain text anew; returns their paths."""
+    written = []
+    for path in sorted(folder.glob("ledger/*.parquet")):
+        with _damage_noticed(path):
+            table = pq.read_table(path, partitioning=None)
+        if is_plain(table.schema.metadata[METADATA]):
+            encoding = {} if path.name.endswith(HISTORY) else small(table)
+            write_parquet(path, table, unpacked(table.schema.metadata[METADATA]), **encoding)
+            written.append(path)
+    _enter(folder, written)
+    return written
+
+
 def _files(folder: Path, pattern: str) -> list[Path]:
     return sorted(path for path in folder.glob(pattern) if not path.name.endswith(HISTORY))
 
@@ -124,7 +143,7 @@ def _damage_noticed(path: Path) -> Iterator[None]:
 
 def _read(path: Path) -> tuple[pa.Table, Metadata]:
     table = pq.read_table(path, partitioning=None)
-    return table.replace_schema_metadata(None), json.loads(table.schema.metadata[METADATA])
+    return table.replace_schema_metadata(None), unpacked(table.schema.metadata[METADATA])
 
 
 def _cells(path: Path, renamed: dict[str, str]) -> Iterator[Stored]:
@@ -215,6 +234,7 @@ def main(folders: list[str]) -> int:
         for name in folders:
             folder = existing_folder(Path(name))
             print(f"{name}: {len(migrate(folder))} cells were brought to format {FORMAT}.")
+            print(f"{name}: the metadata of {len(pack(folder))} files were packed.")
     except RSGGError as error:
         print(error, file=sys.stderr)
         return 2

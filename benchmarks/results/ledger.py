@@ -19,13 +19,15 @@ import hashlib
 import json
 import os
 import re
+import zlib
+from base64 import b85decode, b85encode
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pandas as pd
 import pyarrow as pa
@@ -181,8 +183,33 @@ ABSENT = (FileNotFoundError, NotADirectoryError)
 
 
 def write_parquet(path: Path, table: pa.Table, meta: Metadata, **encoding: Any) -> None:
-    described = table.replace_schema_metadata({METADATA: canonical(meta)})
-    write_whole(path, lambda file: pq.write_table(described, file, compression="zstd", **encoding))
+    """A table with its metadata, without what nothing here reads: Arrow's own schema, which would hold the metadata a
+    second time, and the ranges of columns. For a cell of some ten rows these would be half of the file.
+    """
+    table = table.replace_schema_metadata(None)
+
+    def write(file: IO[bytes]) -> None:
+        lean: dict[str, Any] = {"compression": "zstd", "write_statistics": False, "store_schema": False}
+        with pq.ParquetWriter(file, table.schema, **lean, **encoding) as writer:
+            writer.write_table(table)
+            writer.add_key_value_metadata({METADATA: packed(meta)})
+
+    write_whole(path, write)
+
+
+def packed(meta: Metadata) -> bytes:
+    """Metadata as they are written: JSON, compressed, in characters that Parquet takes for a text."""
+    return b85encode(zlib.compress(canonical(meta).encode(), 9))
+
+
+def unpacked(written: bytes) -> Metadata:
+    """Metadata as they were written: packed, or plain JSON in files that are older."""
+    meta: Metadata = json.loads(written if is_plain(written) else zlib.decompress(b85decode(written)))
+    return meta
+
+
+def is_plain(written: bytes) -> bool:
+    return written[:1] == b"{"  # what zlib makes begins with another character
 
 
 def _read_table(path: Path) -> pa.Table:
@@ -220,7 +247,7 @@ class LedgerFile:
         try:
             with _damage_noticed(path):
                 path.stat()  # most cells that are asked for are absent, which pyarrow takes far longer to say
-                meta = json.loads(pq.read_metadata(path).metadata[METADATA])
+                meta = unpacked(pq.read_metadata(path).metadata[METADATA])
                 if meta["format"] != FORMAT:
                     raise Damaged("was written in another format (python -m benchmarks.migrate brings it up to date)")
                 about = {key_of(cell["definition"]): (cell, place) for cell, place in _layout(meta)}
@@ -517,10 +544,10 @@ def write_compact(path: Path, cells: list[Stored]) -> None:
     if curves:
         write_parquet(history_path(path), pa.concat_tables(curves, promote_options="default"), {"format": FORMAT})
     table = pa.concat_tables([cell.table for cell in cells], promote_options="default")
-    write_parquet(path, table, meta, **_small(table))
+    write_parquet(path, table, meta, **small(table))
 
 
-def _small(table: pa.Table) -> dict[str, Any]:
+def small(table: pa.Table) -> dict[str, Any]:
     """How to write a ledger that is to be committed: edits are rising numbers, of which the steps are stored."""
     if "edits" not in table.column_names:
         return {"compression_level": 19}

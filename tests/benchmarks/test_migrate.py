@@ -15,12 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks import migrate as module
-from benchmarks.migrate import migrate
+from benchmarks.migrate import _enter, migrate, pack
 from benchmarks.registry import methods, tasks
 from benchmarks.results.artefacts import check
 from benchmarks.results.cell import Cell, canonical, declared, key_of
 from benchmarks.results.files import StoreError
-from benchmarks.results.ledger import Store, content_hash, history_table, ledger_table
+from benchmarks.results.ledger import Store, Stored, content_hash, history_table, ledger_table, unpacked
 
 VERSIONS = {"python": "3.11.0", "versions": {"torch": "2.5"}, "commit": "abc", "machine": {"system": "Linux"}}
 CURVES = [{"epoch": 0, "loss": 1.5}, {"epoch": 1, "loss": 0.5}]
@@ -204,7 +204,8 @@ def test_a_damaged_file_ends_it_with_a_sentence_and_nothing_is_changed(folder: P
 
 def test_the_command_says_what_it_did_or_why_it_could_not(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert module.main([str(folder)]) == 0
-    assert capsys.readouterr().out == f"{folder}: 6 cells were brought to format 2.\n"
+    said = ("6 cells were brought to format 2.", "the metadata of 0 files were packed.")
+    assert capsys.readouterr().out.splitlines() == [f"{folder}: {sentence}" for sentence in said]
     (folder / "ledger" / "tree-cycles.cf2.faithful.parquet").write_bytes(b"")
     assert module.main([str(folder)]) == 2
     out, err = capsys.readouterr()
@@ -219,3 +220,22 @@ def test_folds_and_candidates_that_differ_are_kept(tmp_path: Path) -> None:
         "fold": 1, "seed": 0, "folds": 4, "k": 2,
     }  # fmt: skip
     assert replace(today("cf2", "released", 1, 0), folds=4, k=2).definition == module.new_definition(definition)
+
+
+def test_plain_metadata_are_packed_and_the_cells_stay_what_they_are(folder: Path) -> None:
+    migrate(folder)
+    for path in (folder / "ledger").glob("*.parquet"):  # as they were written before
+        table = pq.read_table(path, partitioning=None)
+        plain = canonical(unpacked(table.schema.metadata[b"rsgg"]))
+        pq.write_table(table.replace_schema_metadata({b"rsgg": plain}), path, compression="zstd")
+    _enter(folder, [folder / "ledger" / "tree-cycles.cf2.faithful.parquet"])
+    before = {key: stored for _, key, stored in Store(folder).everything()}
+    assert len(pack(folder)) == 2 and not pack(folder)
+    after = {key: stored for _, key, stored in Store(folder).everything()}
+    assert list(after) == list(before)
+    for key, stored in after.items():
+        known = before[key]
+        assert isinstance(stored, Stored) and isinstance(known, Stored)
+        assert stored.table.equals(known.table) and stored.metadata == known.metadata
+        assert (stored.history is None) == (known.history is None)
+    assert check(folder, complete=False) == (2, [])
