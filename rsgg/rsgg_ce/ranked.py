@@ -19,7 +19,7 @@ graphs per class, `calibration`, are explained once, to see which side to try fi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import chain, islice
@@ -50,9 +50,11 @@ from rsgg.rsgg_ce.search import (
     merged,
     ranked,
 )
-from rsgg.seeds import numpy_rng, streams, uniforms
+from rsgg.seeds import numpy_rng, streams, uniforms, uniforms_at
 from rsgg.sparse import SparseBatch
 
+SORTED_UP_TO = 100  # nodes: all pairs of smaller graphs are sorted at once, of larger ones those that are tried
+SORTED_AT_FIRST = 1024  # pairs of a side of a larger graph
 MOST_NODE_EDITS = 128  # of an order: more of them would leave little of a graph
 NO_FLIP = "no prefix of the learned order, nor of a random one, changed the class"
 
@@ -311,7 +313,7 @@ class _Followed(Orders):
     def __getattr__(self, part: str) -> Codes:
         if part not in ("removals", "additions", "mixed", "nodes"):
             raise AttributeError(part)
-        followed: Codes = self.rules.followed(getattr(self.order, part))
+        followed: Codes = self.rules.followed(getattr(self.order, part)[:])
         self.__dict__[part] = followed
         return followed
 
@@ -361,6 +363,16 @@ def orders(
     scores, times the number of edits of this side that training graphs needed.
     """
     n = graphs.n_nodes
+    if n > SORTED_UP_TO:
+        ranked_nodes = [
+            None if nodes is None else _ranked_nodes(nodes[row], used[row], (*names, name))
+            for row, name in enumerate(graphs.names)
+        ]
+        seeds = streams(graphs.names, 1, *names)
+        return [
+            _SortedWhenNeeded(graphs, row, scores[row], allowed[row], lengths[row], used[row], seeds[row], own)
+            for row, own in enumerate(ranked_nodes)
+        ]
     u, v = np.triu_indices(n, 1)
     is_edge, may_edit = graphs.adjacency.numpy()[:, u, v] > 0, allowed.numpy()[:, u, v]
     chance = uniforms(streams(graphs.names, 1, *names), 0, len(u))
@@ -381,6 +393,74 @@ def orders(
             likely.append(score_of)
         made.append(Orders(sides[0], sides[1], merged(sides, likely), *sides[2:]))
     return made
+
+
+class _SortedWhenNeeded(Orders):
+    """`orders` of one large graph, the same: each side is sorted as far as it is tried, both are merged if that is."""
+
+    def __init__(
+        self, graphs: GraphBatch, row: int, scores: Tensor, allowed: Tensor, lengths: Lengths, used: Codes,
+        seed: np.ndarray, nodes: tuple[Codes, np.ndarray] | None,
+    ) -> None:  # fmt: skip
+        n, score = graphs.n_nodes, scores.numpy().ravel()
+        is_edge, may_edit = graphs.adjacency[row].numpy() > 0, np.triu(allowed.numpy(), 1)
+
+        def chance(codes: Codes) -> np.ndarray:
+            u, v = np.divmod(codes, n)
+            return uniforms_at(seed, u * (2 * n - u - 1) // 2 + v - u - 1)  # the place among all pairs, row by row
+
+        sides = []
+        for mask in (may_edit & is_edge, may_edit & ~is_edge):
+            codes = np.flatnonzero(mask)
+            if len(used):
+                codes = codes[~np.isin(codes, used)]
+            sides.append(_Side(codes, score[codes], chance))
+        own = NOTHING if nodes is None else nodes[0]
+        self.__dict__.update(removals=sides[0], additions=sides[1], nodes=own, lengths=lengths, scored=nodes)
+
+    def __getattr__(self, part: str) -> Codes:
+        if part != "mixed":
+            raise AttributeError(part)
+        known = self.__dict__
+        sides, likely = [], []
+        for side, mean in zip((known["removals"], known["additions"]), known["lengths"].mean, strict=True):
+            sides.append(side[:])
+            likely.append(np.log(mean) + log_softmax(side.scores()))
+        if known["scored"] is not None:
+            sides.append(known["scored"][0])
+            likely.append(known["scored"][1])
+        return known.setdefault("mixed", merged(sides, likely))
+
+
+class _Side:
+    """Some pairs by falling score, equal ones by `chance`; as long as only the first are asked for, only these are."""
+
+    def __init__(self, codes: Codes, score: np.ndarray, chance: Callable[[Codes], np.ndarray]) -> None:
+        self.codes, self.score, self.chance = codes, score, chance
+        self.places = NOTHING  # where in `codes` the first ones are
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, first: slice) -> Codes:
+        """The first so many, `[:count]`, or all, `[:]`."""
+        assert first.start is None and first.step is None
+        count = len(self) if first.stop is None else min(first.stop, len(self))
+        if count > len(self.places):
+            self._sort(max(count, SORTED_AT_FIRST))
+        return self.codes[self.places[:count]]
+
+    def scores(self) -> np.ndarray:
+        """The scores of all, in the same order."""
+        assert len(self.places) == len(self)
+        return self.score[self.places]
+
+    def _sort(self, count: int) -> None:
+        """Sort those that score as much as number `count` or more; they are the first ones, whatever follows."""
+        falling = -self.score
+        last = np.partition(falling, count)[count] if count < len(self) else np.inf
+        places = np.flatnonzero(~(falling > last))
+        self.places = places[np.lexsort((self.chance(self.codes[places]), falling[places]))]
 
 
 def _ranked_nodes(nodes: NodeEdits, used: Codes, names: tuple[object, ...]) -> tuple[Codes, np.ndarray]:

@@ -35,10 +35,11 @@ from rsgg.graph import Graph, GraphBatch
 from rsgg.oracles import CountingOracle, TreeCyclesOracle
 from rsgg.oracles.oracle import Oracle
 from rsgg.quick import UntaughtSearch
+from rsgg.rsgg_ce import ranked
 from rsgg.rsgg_ce.explainer import RSGGCE
 from rsgg.rsgg_ce.plausible import effects, trained_discriminator
 from rsgg.rsgg_ce.ranked import RankedRSGGCE, lengths_by_class, orders, random_orders, search
-from rsgg.rsgg_ce.search import ADD, NODES, REMOVE, UNKNOWN, Found, Lengths, interleaved
+from rsgg.rsgg_ce.search import ADD, NODES, REMOVE, UNKNOWN, Found, Lengths, Orders, interleaved
 from rsgg.rsgg_ce.taught import TaughtRSGGCE, _cross_entropy, _shortest
 from rsgg.seeds import seed_for
 
@@ -220,6 +221,62 @@ def test_pairs_come_by_falling_score_and_equal_ones_in_random_order() -> None:
         tuple(orders(graphs, scores * 0, graphs.pair_mask, [UNKNOWN] * 2, nothing, (i,))[0].removals) for i in range(20)
     }
     assert len(shuffled) > 5
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 60), st.integers(1, 12), st.lists(st.integers(0, 70), max_size=4))
+def test_large_graphs_are_sorted_as_far_as_needed_and_in_the_same_order(
+    seed: int, at_first: int, levels: int, asked: list[int]
+) -> None:
+    """With many equal scores, pairs that may not be edited and pairs that are used, whatever is asked for first."""
+    rng = torch.Generator().manual_seed(seed)
+    graphs = GraphBatch.of([nx.gnp_random_graph(12, 0.3, seed=seed), nx.path_graph(9)])
+    scores = torch.randint(0, levels, (2, 12, 12), generator=rng).float()
+    allowed = graphs.pair_mask & (torch.rand(2, 12, 12, generator=rng) < 0.8)
+    used, lengths = [np.array([1, 2 * 12 + 5]), NOTHING], [Lengths(np.array([1, 4]), np.array([2]))] * 2
+
+    def made() -> list[Orders]:
+        return orders(graphs, scores, allowed, lengths, used, (seed,))
+
+    full = made()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ranked, "SORTED_UP_TO", 0)
+        patch.setattr(ranked, "SORTED_AT_FIRST", at_first)
+        for one, other in zip(full, made(), strict=True):
+            for side in (REMOVE, ADD):
+                for count in asked:
+                    assert other.side(side)[:count].tolist() == one.side(side)[:count].tolist()
+                assert len(other.side(side)) == len(one.side(side))
+            assert other.corner(2, 3).tolist() == one.corner(2, 3).tolist()
+            assert other.mixed.tolist() == one.mixed.tolist() and not len(other.nodes)
+
+
+def test_of_a_large_graph_few_pairs_are_sorted() -> None:
+    graphs, scores = GraphBatch.of([nx.path_graph(120)]), torch.rand(1, 120, 120)
+    (one,) = orders(graphs, scores, graphs.pair_mask, [UNKNOWN], [NOTHING], ("x",))
+    side = cast(Any, one.additions)
+    best = float(scores[0].triu(1)[~graphs.edge_mask[0]].max())
+    assert len(side) == 119 * 118 // 2 and not len(side.places)
+    assert float(scores[0].flatten()[int(side[:1][0])]) == best and len(side.places) < len(side) / 5
+    assert len(set(side[:].tolist())) == len(side)
+
+
+@pytest.mark.parametrize("rules", [(), (KeepConnected(),)])
+def test_searches_of_large_graphs_find_the_same(rules: tuple[Constraint, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    graphs = TreeCycles(n_graphs=12, n_nodes=14).load().graphs
+    classes, scores = ORACLE.predict(graphs), torch.rand(12, 14, 14, generator=torch.Generator().manual_seed(0))
+
+    def found() -> list[Any]:
+        results = search(
+            graphs, classes, CountingOracle(ORACLE), scores, [UNKNOWN] * 12, seed=0, k=2, certify=True, mixtures=9,
+            constraints=rules,
+        )  # fmt: skip
+        return [(None if one.edits is None else one.edits.tolist(), one.certificate_calls) for one in results]
+
+    before = found()
+    monkeypatch.setattr(ranked, "SORTED_UP_TO", 0)
+    monkeypatch.setattr(ranked, "SORTED_AT_FIRST", 2)
+    assert found() == before
 
 
 def test_random_orders_are_interleaved_one_by_one() -> None:
