@@ -387,8 +387,7 @@ def boundaries_withstand_noise(results: Evidence) -> Finding:
         shown.append(f"{label}: {', '.join(said)}")
     return Finding(
         "RCExplainer's paper: boundaries that many graphs share make explanations robust to noise.",
-        "The command for its curve evaluates no noisy graph, by reading; noise is made as its code says "
-        "(docs/evidence.md).",
+        "The command for its curve evaluates no noisy graph; noise is made as its code says (docs/evidence.md).",
         f"AUC of the four highest edges at {float(table['noise'].max()):.0%} of noise: {'; '.join(shown)}.",
         conditions,
         NOISE_COMMAND,
