@@ -24,11 +24,11 @@ from typing import ClassVar, Self
 import torch
 from torch import Tensor
 
-from rsgg.baselines.meg import Choice, Judgement, Played, Recipe, q_learning
+from rsgg.baselines.meg import Judgement, Played, Recipe, q_learning
 from rsgg.baselines.molecules import Molecule, MoleculeEnvironment, canonical
 from rsgg.data.molecules import load_rdkit
 from rsgg.errors import GraphError
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, hyper
+from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Choice, Explainer, hyper
 from rsgg.graph import Graph, GraphBatch
 from rsgg.molecule_edits import KnownMolecules, MoleculeGraph, as_edits, questions
 from rsgg.oracles.oracle import CountingOracle
