@@ -188,7 +188,10 @@ def _fingerprints(smiles: Sequence[str]) -> Tensor:
 
 
 def actions(smiles: str, elements: Sequence[str]) -> list[str]:
-    """Canonical SMILES of every molecule that is one action away, sorted, the molecule itself included."""
+    """Canonical SMILES of every molecule that is one action away, sorted, the molecule itself included.
+
+    Of a molecule in several parts, a salt, one part is edited and the others stay.
+    """
     from rdkit.rdBase import BlockLogs
 
     molecule = read(smiles)
@@ -259,13 +262,20 @@ def _set_bond(molecule: Any, edited: Any, u: int, v: int, now: int, order: int) 
     aromatic = {(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in molecule.GetBonds() if b.GetIsAromatic()}
     if not all(edited.GetBondBetweenAtoms(*pair).GetIsAromatic() for pair in aromatic):
         return None
-    parts = sorted(chem.GetMolFrags(edited, asMols=True), key=lambda part: -part.GetNumAtoms())
-    if len(parts) > 2 or (len(parts) == 2 and parts[1].GetNumAtoms() > 1):
+    parts = (part for part in chem.GetMolFrags(edited) if u in part or v in part)
+    ends = sorted(parts, key=lambda part: (len(part), -part[0]))
+    if len(ends) > 1:  # the bond was all that held its ends together
+        if len(ends[0]) > 1:
+            return None
+        edited.RemoveAtom(ends[0][0])
+    if _radicals(edited) > _radicals(molecule):
         return None
-    if any(atom.GetNumRadicalElectrons() for atom in parts[0].GetAtoms()):
-        return None
-    smiles = str(chem.MolToSmiles(parts[0]))
+    smiles = str(chem.MolToSmiles(edited))
     return smiles if chem.MolFromSmiles(smiles) is not None else None
+
+
+def _radicals(molecule: Any) -> int:
+    return sum(atom.GetNumRadicalElectrons() for atom in molecule.GetAtoms())
 
 
 # -- The environment and the explanation -------------------------------------------------------------------

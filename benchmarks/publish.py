@@ -62,13 +62,13 @@ RENDERED: tuple[tuple[type[Experiment], RunOptions], ...] = (  # in the order in
     (Convergence, RunOptions()),
     (Variations, VariationOptions()),
     (Streams, RunOptions()),
-    (Table1, Table1Options(replicates=True)),
     (Nodes, NodeOptions()),
     (Unseen, RunOptions()),
     (Table2, Table2Options()),
     (Robustness, Table2Options()),
     (NoiseCurves, Table2Options()),
     (GlobalSummaries, GlobalOptions()),
+    (Table1, Table1Options(replicates=True)),  # its findings read tables of all the others
 )
 # Experiments of which what an observer saw is kept.
 WITH_CURVES = ("table1", "nodes", "table2", "robustness", "noise", "global")

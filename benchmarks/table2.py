@@ -50,6 +50,7 @@ from rsgg.errors import UsageError
 ROWS = (
     "rsgg-ce-taught", "rsgg-ce-certified", "rsgg-ce-feasible", "rsgg-ce-nodes", "rsgg-ce:literal", "rsgg-ce:faithful",
     "cf2:faithful", "clear:faithful", "g-countergan:faithful", "meg:faithful", "rcexplainer:faithful", "maccs:faithful",
+    "meg-molecules:faithful",
     "moo:faithful", "moo:released", "obs", "ddbs", "irand", "dce", "two-sided-min", "two-sided-min-feasible",
     "rsgg-ce-min:literal", "rsgg-ce-min:faithful", "cf2-min:faithful", "clear-min:faithful",
     "g-countergan-min:faithful", "meg-min:faithful", "rcexplainer-min:faithful",

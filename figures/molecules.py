@@ -33,7 +33,7 @@ from figures.pictograms import is_valid
 
 METHODS: tuple[Row, ...] = (
     ("obs", "search"), ("two-sided-min", "search"), ("rsgg-ce-certified", "beyond"), ("rsgg-ce-feasible", "beyond"),
-    ("rsgg-ce-nodes", "beyond"), ("maccs", "faithful"),
+    ("rsgg-ce-nodes", "beyond"), ("maccs", "faithful"), ("meg-molecules", "faithful"),
 )  # fmt: skip
 PER_CLASS = 2  # graphs that are shown
 MOST_ATOMS = 40  # of a graph that is shown: with more of them, symbols cannot be read in a column of a page

@@ -449,6 +449,10 @@ METHODS: list[Method] = [
         "maccs", "faithful", "rsgg.baselines.maccs:MACCS", "MACCS", TEAL, on=dict.fromkeys(SMILES_TASKS, FEWER_SAMPLES),
         tasks=SMILES_TASKS, limit=NO_SMILES, molecules=True, seconds_per_fold=60,
     ),
+    Method(
+        "meg-molecules", "faithful", "rsgg.baselines.meg_molecules:MoleculeMEG", "MEG on molecules", PINK, "^",
+        tasks=SMILES_TASKS, limit=NO_SMILES, molecules=True, told_probabilities=True, seconds_per_fold=120,
+    ),
     # Its own paper takes probabilities, as MEG's does.
     Method(
         "moo", "faithful", "rsgg.baselines.moo:MOO", "MOO", PLUM, learnt_only=True, limit=NOT_TABLE_1,
@@ -503,7 +507,7 @@ MADE_MINIMAL = ("faithful", "literal", "released", "beyond")  # the variants of 
 ALREADY_MINIMAL = (
     "rsgg-ce-taught", "rsgg-ce-certified", "rsgg-ce-swaps", "rsgg-ce-feasible", "rsgg-ce-nodes", "rsgg-ce-ranked",
 )  # fmt: skip
-WHOLE_MOLECULES = ("maccs",)  # some of the edits between two molecules make no molecule
+WHOLE_MOLECULES = ("maccs", "meg-molecules")  # some of the edits between two molecules make no molecule
 SEARCHES_MADE_MINIMAL = ("obs", "ddbs", "irand", "dce")
 MINIMAL_MARKERS = {"o": "8", "s": "p", "D": "d", "^": "2", "v": "1", "<": "3", ">": "4"}  # by marker of the base
 

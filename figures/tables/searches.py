@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from benchmarks.registry import methods, tasks
+from benchmarks.registry import global_methods, methods, tasks
 from benchmarks.results.paper import of_paper
 from benchmarks.results.reader import Results
 from benchmarks.results.searches import SEARCHED_AS
@@ -106,13 +106,16 @@ TUNING = {
     "nested_trials": "Trials, nested", "paper_trials": "Trials, paper's protocol", "searched_on": "Searched on",
     "hours": "Hours of search", "note": "Note",
 }  # fmt: skip
+WITHOUT_TASK = {("macda", "faithful"): "MACDA"}  # rows of experiments whose data are no task of the registry
 
 
 def tuning(results: Results, *, everything: bool) -> list[Sheet]:
     """What effort went into the settings of each row: tried by hand, searched, and on which graphs."""
     table = stored(results, "tuning")
-    table["method"] = [row_label(*row) for row in zip(table["method"], table["variant"], strict=True)]
-    table["dataset"] = [tasks.label(name) for name in table["dataset"]]
+    elsewhere = {**{row: method.label for row, method in global_methods.rows().items()}, **WITHOUT_TASK}
+    rows = zip(table["method"], table["variant"], strict=True)
+    table["method"] = [elsewhere.get(row) or row_label(*row) for row in rows]
+    table["dataset"] = [tasks.label(name) if name in tasks.tasks() else name for name in table["dataset"]]
     columns = [name for name in TUNING if everything or name not in ("searched_on", "note")]
     groups = [Group("", rows_of(own[columns])) for _, own in table.groupby("method", sort=False)]
     notes = [] if everything else ["What was searched on which graphs, and notes: show tuning --all."]

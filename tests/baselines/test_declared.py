@@ -17,6 +17,7 @@ from rsgg.baselines.gcfexplainer import GCFExplainer
 from rsgg.baselines.gcountergan import GCounteRGAN
 from rsgg.baselines.maccs import MACCS
 from rsgg.baselines.meg import MEG
+from rsgg.baselines.meg_molecules import MoleculeMEG
 from rsgg.baselines.moo import MOO
 from rsgg.baselines.rcexplainer import RCExplainer
 from rsgg.baselines.released.cf_gnn_explainer import ReleasedCFGNNExplainer
@@ -49,6 +50,10 @@ DEFAULTS: dict[Declaring, dict[str, Any]] = {
     CFGNNExplainer: {"beta": 0.5, "lr": 0.1, "momentum": 0.0, "epochs": 500, "clip": 2.0},
     MACCS: {
         "samples": 3000, "mutations": 2, "alphabet": "basic", "eps": 0.15, "min_samples": 5, "molecules": None,
+    },
+    MoleculeMEG: {
+        "episodes": 200, "decay": 0.985, "horizon": 1, "batch": 8, "interval": 2, "replay": 10_000, "lr": 1e-4,
+        "discount": 0.95, "polyak": 0.995, "keep": 10, "molecules": None,
     },
     MOO: {"width": 8, "most_edges": 8, "answers": "probabilities"},
     ReleasedMOO: {"depth": 3},

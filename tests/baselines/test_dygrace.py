@@ -89,6 +89,15 @@ def test_the_loss_falls_and_against_a_graph_it_rises() -> None:
     assert autoencoder.error(graphs[0]) > before
 
 
+def test_gradients_reach_every_weight_of_both_auto_encoders() -> None:
+    """A second epoch changes each of the weights and biases that the first one left."""
+    graphs = stars_and_paths()
+    few, more = (DyGRACE(epochs=epochs, lr=1e-2, latent=4).fit(graphs, Stars(), seed=2) for epochs in (1, 2))
+    for one, other in zip(few.autoencoders_, more.autoencoders_, strict=True):
+        for name, (before, after) in enumerate(zip(one.weights, other.weights, strict=True)):
+            assert (before != after).any(), name
+
+
 def test_the_regression_is_that_of_scikit_learn() -> None:
     rng = np.random.default_rng(3)
     x = rng.normal(size=(80, 3)) * [1, 10, 0.1]

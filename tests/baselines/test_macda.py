@@ -202,12 +202,14 @@ def easy(best: tuple[int, int]) -> tuple[list[Tensor], tuple[int, int], Callable
     return [torch.ones(12), torch.ones(9)], (7, 9), pay
 
 
-def test_the_learner_finds_the_one_joint_action_that_is_worth_it_and_its_loss_falls() -> None:
-    observations, n_actions, pay = easy(best=(6, 0))
+@pytest.mark.parametrize("best", [(6, 0), (1, 7)])
+def test_the_learner_finds_the_one_joint_action_that_is_worth_it_and_its_loss_falls(best: tuple[int, int]) -> None:
+    """And another one where another one is: it is the rewards that decide."""
+    observations, n_actions, pay = easy(best)
     recipe = MACDA(episodes=3000, batch=128, interval=50, hidden=32, lr=3e-3)
     (drugs, targets, _), learnt = recipe.play(observations, n_actions, pay, seed=1)
-    assert learnt.greedy() == (6, 0)
-    hits = ((drugs == 6) & (targets == 0)).double()
+    assert learnt.greedy() == best
+    hits = ((drugs == best[0]) & (targets == best[1])).double()
     assert hits[:500].mean() < 0.2 and hits[-500:].mean() > 0.8, "it plays what it has learnt"
     assert np.mean(learnt.losses[-20:]) < 0.2 * np.mean(learnt.losses[:20])
 

@@ -116,6 +116,26 @@ def test_rings_of_five_and_six_are_closed_and_benzene_is_left_alone() -> None:
     assert set(actions("c1ccccc1", ELEMENTS)) == {"c1ccccc1", "Cc1ccccc1", "Nc1ccccc1", "Oc1ccccc1"}
 
 
+@pytest.mark.parametrize(("one", "other"), [("CCO", "CN"), ("OC(=O)C", "O"), ("CCN", "Cl"), ("C[NH3+]", "[Cl-]")])
+def test_of_a_salt_one_part_is_edited_and_the_other_stays(one: str, other: str) -> None:
+    expected = {canonical(f"{edited}.{other}") for edited in actions(one, ELEMENTS)}
+    expected |= {canonical(f"{one}.{edited}") for edited in actions(other, ELEMENTS)}
+    assert set(actions(f"{one}.{other}", ELEMENTS)) == expected
+
+
+SALTS = (  # two of the fifty drugs that MACDA's repository has for ABL1: a lactate with water, and a sulfonate
+    "CC(O)C(=O)O.CN1CCN(c2ccc3c(c2)NC(=C2C(=O)N=c4cccc(F)c4=C2N)N3)CC1.O",
+    "COc1cc(Nc2ncc(F)c(Nc3ccc4c(n3)NC(=O)C(C)(C)O4)n2)cc(OC)c1OC.O=S(=O)(O)c1ccccc1",
+)
+
+
+@pytest.mark.parametrize("smiles", SALTS)
+def test_drugs_in_several_parts_can_be_edited(smiles: str) -> None:
+    found = actions(smiles, ("C", "F", "N", "O", "S"))
+    assert len(found) > 50
+    assert {one.count(".") for one in found} == {smiles.count(".")}
+
+
 # -- searches ----------------------------------------------------------------------------------------------
 
 

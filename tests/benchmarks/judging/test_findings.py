@@ -58,7 +58,7 @@ def test_uniform_draws_are_expected_to_explain_nine_in_ten() -> None:
 def test_without_results_every_finding_is_open_and_says_why() -> None:
     columns = ["dataset", "method", "variant", "metric", "mean", "verdict"]
     found = compute(Evidence(pd.DataFrame(columns=columns), pd.DataFrame()))
-    assert list(found["number"]) == list(range(1, 16))
+    assert list(found["number"]) == list(range(1, 22))
     assert set(found["verdict"]) == {OPEN} and found["measured"].str.startswith("Not measured: ").all()
 
 
@@ -359,3 +359,110 @@ def _without_retrieval(folder: Path) -> Path:
     table = pd.read_csv(folder / "streams.csv")
     table[table["method"] != "dygrace"].to_csv(folder / "streams.csv", index=False)
     return folder
+
+
+# -- 16 to 21: other methods that the paper cites ----------------------------------------------------------
+
+
+def on(folder: Path, number: int, **tables: list[dict[str, Any]]) -> Finding:
+    """A finding on made-up tables."""
+    for name, lines in tables.items():
+        pd.DataFrame(lines).to_csv(folder / f"{name}.csv", index=False)
+    return FINDINGS[number][1](Evidence(pd.DataFrame(), pd.DataFrame(), folder=folder))
+
+
+def priced(folder: Path, *, released: float = 0.0, matters: str = "yes", faithful: str = "differs") -> Finding:
+    """Another price changes so much as released, and `matters` as defined; the row as defined has that verdict."""
+    line = {"variation": "β = 1", "ci_low": released, "ci_high": released, "matters": matters}
+    varied = [
+        {**line, "study": study, "metric": metric, "difference": released}
+        for study in ("price-released", "price-defined")
+        for metric in ("correctness", "ged")
+    ]
+    row = {"measured_on": "tree-grid-lucic-generated", "method": "cf-gnn-explainer", "metric": "fidelity"}
+    printed = [
+        {**row, "variant": "released", "verdict": "reproduced"},
+        {**row, "variant": "faithful", "verdict": faithful},
+        {**row, "metric": "size", "variant": "faithful", "verdict": "agrees"},
+    ]
+    return on(folder, 16, variations=varied, nodes_printed=printed)
+
+
+def test_a_price_that_changes_anything_as_released_reaches_the_mask(tmp_path: Path) -> None:
+    assert priced(tmp_path).verdict == "confirmed"
+    assert priced(tmp_path, released=0.01).which(False).startswith("as released, Correctness and GED are the same")
+    assert priced(tmp_path, matters="no").which(False).startswith("as its paper defines it")
+    assert "is reproduced as released" in priced(tmp_path, faithful="agrees").which(False)
+
+
+def covered(folder: Path, verdict: str, replicates: int = 3) -> Finding:
+    line = {"task": "aids-gcn", "ahead": "gcfexplainer", "mean_ahead": 0.3, "mean_behind": 0.1}
+    rows = ("real-graphs", "gcfexplainer-no-importance", "gcfexplainer-uniform-teleport")
+    verdicts = ("order holds", verdict, "differs")
+    printed = [
+        {**line, "behind": row, "replicates": replicates, "verdict": said}
+        for row, said in zip(rows, verdicts, strict=True)
+    ]
+    return on(folder, 17, global_printed=printed)
+
+
+def test_summaries_cover_more_only_where_the_order_holds_in_enough_replicates(tmp_path: Path) -> None:
+    assert covered(tmp_path, "order holds").verdict == "confirmed"
+    assert covered(tmp_path, "").which(False) == "AIDS: it covers more than without importance"
+    with pytest.raises(NotMeasured, match="too few replicates"):
+        covered(tmp_path, "order holds", replicates=2)
+
+
+def real_data(method: str, variant: str, **means: float) -> list[dict[str, Any]]:
+    row = {"task": "bbbp-gin", "method": method, "variant": variant}
+    return [{**row, "metric": metric, "mean": mean} for metric, mean in means.items()]
+
+
+@pytest.mark.parametrize(("ged", "verdict"), [(13.0, "confirmed"), (14.0, "confirmed in part")])
+def test_the_printed_ged_of_maccs_is_that_with_failures_as_zero(tmp_path: Path, ged: float, verdict: str) -> None:
+    """.402 · 27.962 is 11.24; half of 27.962 is 13.981."""
+    found = on(tmp_path, 18, table2=real_data("maccs", "faithful", ged_on_success=ged))
+    assert found.verdict == verdict and "that is 11.241" in found.measured
+
+
+def test_moo_changes_graphs_whose_class_stays(tmp_path: Path) -> None:
+    means = {"sparsity": 0.8, "ged": 30.0, "ged_on_success": 40.0, "correctness": 0.5}
+    found = on(tmp_path, 19, table2=real_data("moo", "released", **means))
+    assert found.verdict == "confirmed" and "GED 20.0 where the class stays" in found.measured
+    found = on(tmp_path, 19, table2=real_data("moo", "released", **{**means, "ged": 20.0}))
+    assert found.which(False) == "BBBP: graphs whose class stays are returned changed too"
+    found = on(tmp_path, 19, table2=real_data("moo", "released", **{**means, "sparsity": 0.7}))
+    assert "0.75 of nodes and edges" in found.which(False)
+
+
+def pairs(folder: Path, **asked: float) -> Finding:
+    share = {"macda": 0.9, "macda-policy": 0.7, "random": 0.8, "alternating": 0.9, "enumeration": 1.0}
+    evaluations = dict.fromkeys(share, 500.0) | asked
+    lines = [
+        {"residues": 60, "method": name, "share": share[name], "evaluations": evaluations[name], "episodes": 1000}
+        for name in share
+    ]
+    return on(folder, 20, drug_target=lines)
+
+
+def test_what_single_steps_suggest_is_asked_of_each_length(tmp_path: Path) -> None:
+    assert pairs(tmp_path, alternating=400).verdict == "confirmed"
+    assert (
+        pairs(tmp_path).which(False) == "60 residues: two sides in turn ask less than MACDA and find at least as much"
+    )
+    assert "enumeration" in pairs(tmp_path, alternating=400, enumeration=1000).which(False)
+
+
+def noisy(folder: Path, low: float, rival: float) -> Finding:
+    """The row's interval begins there, and that of its reduced version ends there; less noise is not looked at."""
+    line = {"task": "ba-2motifs-gin", "auc": 0.8, "ci_low": low, "ci_high": rival, "noise": 0.3}
+    rows = (("rcexplainer", "faithful"), ("rcexplainer-noldb", "control"), ("edge-gradient", "control"))
+    lines = [{**line, "method": method, "variant": variant} for method, variant in rows]
+    lines[2]["ci_high"] = 0.6
+    return on(folder, 21, noise=[*lines, *({**one, "noise": 0.1, "ci_high": 1.0} for one in lines)])
+
+
+def test_boundaries_withstand_noise_only_where_intervals_lie_apart(tmp_path: Path) -> None:
+    assert noisy(tmp_path, 0.75, 0.7).verdict == "confirmed"
+    found = noisy(tmp_path, 0.65, 0.7)
+    assert found.verdict == "confirmed in part" and "without boundaries" in found.which(False)

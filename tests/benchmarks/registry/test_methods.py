@@ -11,6 +11,7 @@ import pytest
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.methods import METHODS, Method
 from benchmarks.results.cell import Cell
+from rsgg.baselines.meg_molecules import MoleculeMEG
 from rsgg.baselines.moo import MOO
 from rsgg.baselines.released.moo import ReleasedMOO
 from rsgg.errors import UsageError
@@ -58,7 +59,9 @@ def test_who_is_told_probabilities_is_who_asks_for_them(method: Method) -> None:
     row asks for them."""
     built = [method.for_task(name).build() for name in tasks.tasks()]
     parts = [part for one in built for part in (one, getattr(one, "base", None))]
-    asks = any(getattr(part, "reward", "") == "relaxed" or isinstance(part, MOO | ReleasedMOO) for part in parts)
+    asks = any(
+        getattr(part, "reward", "") == "relaxed" or isinstance(part, MOO | ReleasedMOO | MoleculeMEG) for part in parts
+    )
     assert method.told_probabilities is asks
     mark = "∇" if method.white_box else "ᵖ" if asks else ""
     assert methods.access(*method.row) == mark

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from benchmarks.registry import methods, tasks
+from benchmarks.registry import global_methods, methods, tasks
 from benchmarks.results.searches import BY_HAND, SEARCHED_AS, STUDY, tuning
 
 WHOSE = ["method", "variant", "dataset"]
@@ -20,6 +20,8 @@ def test_every_row_of_the_papers_methods_says_how_it_was_tuned() -> None:
     }
     stated = list(lines[WHOSE].itertuples(index=False, name=None))
     assert rows <= set(stated) and len(stated) == len(set(stated))
+    known = {*methods.rows(), *global_methods.rows(), ("macda", "faithful")}
+    assert {(method, variant) for method, variant, _ in stated} <= known
     assert (lines[["settings_tried", "data_seen", "note"]] != "").all(axis=None)
 
 

@@ -310,6 +310,9 @@ def test_tuning_names_rows_and_says_that_effort_differs(tmp_path: Path) -> None:
     assert [cell.text for cell in sheet.rows[0]] == ["CF² ∇", "ASD", "8", "fold 0", "30", "0", "fold 1", "0.50", "so"]
     assert "Rows were not tuned alike" in tables.markdown("tuning", results)
     assert len(tables.sheets("tuning", results)[0].headings) == 7
+    other = [{**line, "method": "gcfexplainer", "dataset": "aids-gcn"}, {**line, "method": "macda", "dataset": "pairs"}]
+    (sheet,) = tables.sheets("tuning", stored(tmp_path, "tuning", other), everything=True)
+    assert [[cell.text for cell in row[:2]] for row in sheet.rows] == [["GCFExplainer", "AIDS"], ["MACDA", "pairs"]]
     assert "./reproduce.sh hpo computes it" in tables.markdown("tuning", Results((tmp_path / "nowhere",)))
 
 
