@@ -463,7 +463,7 @@ METHODS: list[Method] = [
         learnt_only=True, limit=NOT_TABLE_1, told_probabilities=True, seconds_per_fold=10,
     ),
     Method(
-        "exhaustive", "search", f"{SEARCH}:Exhaustive", "Every set of two edits", "black", "1", tasks=SMALL_UNSEEN,
+        "exhaustive", "search", f"{SEARCH}:Exhaustive", "Every set of two edits", "black", "h", tasks=SMALL_UNSEEN,
         limit="of larger graphs there are too many sets of edits", seconds_per_fold=60,
     ),
     Method("obs", "search", f"{SEARCH}:OBS", "OBS", "black", "^"),
