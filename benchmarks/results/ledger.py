@@ -408,6 +408,21 @@ class Store:
                 return None
         return None
 
+    def read_all(self, cells: Iterable[Cell]) -> dict[str, Stored]:
+        """Those of these cells that are stored, by key, in their order: as `read` reads each.
+
+        Most cells of a plan may be of rows of which nothing is there: whether there is something is looked up once.
+        """
+        there: dict[tuple[str, str, str], bool] = {}
+        found: dict[str, Stored] = {}
+        for cell in cells:
+            row = (cell.task.name, cell.method.name, cell.method.variant)
+            if row not in there:
+                there[row] = bool(_listed(self._row_folder(cell)) or self._file(self._compact_path(cell)))
+            if there[row] and (stored := self.read(cell)) is not None:
+                found[cell.key] = stored
+        return found
+
     def duration(self, cell: Cell) -> float | None:
         """How many seconds a stored cell took, from what its file says about it; the content is not looked at."""
         for file in map(self._file, (self.path(cell), self._compact_path(cell))):
@@ -417,7 +432,7 @@ class Store:
 
     def ledger(self, cells: Iterable[Cell]) -> pd.DataFrame:
         """The ledger rows of these cells, of those that are stored, in their order."""
-        return joined(stored for stored in map(self.read, cells) if stored is not None)
+        return joined(self.read_all(cells).values())
 
     def rows(self, task: str, method: str, variant: str, seed: int = 0) -> pd.DataFrame:
         """The ledger of one row of a table in one replicate, found by the definitions that are stored.

@@ -328,8 +328,12 @@ def missing(expected: Sequence[Cell], ledger: pd.DataFrame, reasons: Mapping[str
     stored = set() if ledger.empty else set(ledger["cell"])
     gaps: dict[tuple[str, str], dict[str, list[Cell]]] = {}
     asked: dict[str, dict[str, list[Cell]]] = {}
+    variations: dict[tuple[int, int], str] = {}  # the cells of a row share their task and method
     for cell in expected:
-        whose, variation = f"{cell.task.label}, {cell.method.label}", _variation(cell)
+        declared_by = (id(cell.task), id(cell.method))
+        if declared_by not in variations:
+            variations[declared_by] = _variation(cell)
+        whose, variation = f"{cell.task.label}, {cell.method.label}", variations[declared_by]
         asked.setdefault(whose, {}).setdefault(variation, []).append(cell)
         if cell.key not in stored:
             reason = cell.method.unsupported(cell.task.name) or (reasons or {}).get(cell.key, "not computed")
