@@ -19,14 +19,16 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -492,8 +494,17 @@ def joined(cells: Iterable[Stored]) -> pd.DataFrame:
 
 def curves(cells: Iterable[Stored]) -> pd.DataFrame:
     """The training curves of these cells, with columns that say whose they are."""
-    frames = [stored.history.to_pandas().assign(**stored.whose) for stored in cells if stored.history is not None]
+    found = [stored for stored in cells if stored.history is not None]
+    frames = [_same_curves(list(alike)) for _, alike in groupby(found, lambda stored: stored.history.schema)]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+
+
+def _same_curves(cells: Sequence[Stored]) -> pd.DataFrame:
+    """The training curves of cells that have the same columns: one table is made a frame far sooner than hundreds."""
+    tables = [stored.history for stored in cells if stored.history is not None]
+    whose = pd.DataFrame([stored.whose for stored in cells])
+    of_cell = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
+    return pa.concat_tables(tables).to_pandas().assign(**{name: whose[name].to_numpy()[of_cell] for name in whose})
 
 
 def _without_fold(definition: Metadata) -> str:
