@@ -82,9 +82,12 @@ def plan(options: Table1Options) -> list[Cell]:
     for cell in first:
         row = (cell.task.name, cell.method.row)
         wanted[row] = wanted.get(row) or replicates(cell.task, cell.method)
+    further = sorted({seed for seeds in wanted.values() for seed in seeds} - {0})
+    entries = {cell.task.name: cell.task for cell in first}
+    replicate = {(name, seed): task.replicate(seed) for name, task in entries.items() for seed in further}
     return first + [
-        replace(cell, task=cell.task.replicate(seed), seed=seed)
-        for seed in sorted({seed for seeds in wanted.values() for seed in seeds} - {0})
+        replace(cell, task=replicate[cell.task.name, seed], seed=seed)
+        for seed in further
         for cell in first
         if seed in wanted[cell.task.name, cell.method.row]
     ]
@@ -130,7 +133,8 @@ class Table1(Experiment):
         return Finished(list(dict.fromkeys([*committed, *cells])), store, options.results, reasons, [Store(REFERENCE)])
 
     def tables(self, done: Finished, files: Artefacts, options: Any) -> None:
-        rows = list({cell.method.row: methods.rows().get(cell.method.row, cell.method) for cell in done.cells}.values())
+        known = methods.rows()
+        rows = [known.get(row, own) for row, own in {cell.method.row: cell.method for cell in done.cells}.items()]
         table = judged(summarise(done.ledger))
         files.csv("table1.csv", table)
         files.csv("verdicts.csv", per_printed_cell(table))

@@ -56,29 +56,30 @@ def bootstrap_interval(
     n = len(x)
     if n < 2:
         return NO_INTERVAL
-    means = np.concatenate([x[drawn].mean(1) for drawn in _drawn(n, resamples, seed)])
+    means = np.concatenate([x[drawn].mean(0) for drawn in _drawn(n, resamples, seed)])
     tail = _expanded_tail(level, n)
     low, high = np.quantile(means, (tail, 1 - tail))
     return Bounds(float(low), float(high))
 
 
 def _drawn(n: int, resamples: int, seed: int) -> Iterable[NDArray[np.int64]]:
-    """Which of n values each resample holds, [resamples, n], in blocks; of few values it is remembered.
+    """Which of n values each resample holds, [n, resamples], in blocks; of few values it is remembered.
 
-    Tables are full of intervals over ten folds, and drawing takes longer than averaging.
+    Tables are full of intervals over ten folds, and drawing takes longer than averaging. In memory a remembered
+    resample is a column: many columns are added at once, a row of ten values is not.
     """
     return (_remembered(n, resamples, seed),) if n * resamples <= _REMEMBERED else _blocks(n, resamples, seed)
 
 
 @lru_cache(maxsize=16)
 def _remembered(n: int, resamples: int, seed: int) -> NDArray[np.int64]:
-    return np.concatenate(list(_blocks(n, resamples, seed)))
+    return np.ascontiguousarray(np.concatenate(list(_blocks(n, resamples, seed)), axis=1))
 
 
 def _blocks(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
     rng, block = numpy_rng(seed, "bootstrap"), max(1, _BLOCK // n)
     for start in range(0, resamples, block):
-        yield rng.integers(n, size=(min(block, resamples - start), n))
+        yield rng.integers(n, size=(min(block, resamples - start), n)).T
 
 
 @cache

@@ -44,8 +44,8 @@ class Cell:
     def definition(self) -> dict[str, Any]:
         """Everything the result depends on, as plain JSON."""
         whole = {
-            "task": self.task.definition(),
-            "method": self.method.definition(),
+            "task": _definition(self.task),
+            "method": _definition(self.method),
             "fold": self.fold,
             "seed": self.seed,
         }
@@ -57,8 +57,7 @@ class Cell:
             whole["graph_seconds"] = self.graph_seconds
         if self.observed:
             whole["observed"] = self.observed
-        plain: dict[str, Any] = declared(whole)
-        return plain
+        return whole
 
     @cached_property
     def key(self) -> str:
@@ -90,6 +89,15 @@ class Cell:
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+
+def _definition(entry: TaskEntry | Method) -> dict[str, Any]:
+    """What a task or method declares, as plain JSON; kept with it, as all cells of a row share it."""
+    kept = vars(entry)
+    if "_plain" not in kept:
+        kept["_plain"] = declared(entry.definition())
+    plain: dict[str, Any] = kept["_plain"]
+    return plain
 
 
 def canonical(value: Any) -> str:

@@ -21,14 +21,16 @@ import os
 import re
 import zlib
 from base64 import b85decode, b85encode
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -435,6 +437,21 @@ class Store:
                 return None
         return None
 
+    def read_all(self, cells: Iterable[Cell]) -> dict[str, Stored]:
+        """Those of these cells that are stored, by key, in their order: as `read` reads each.
+
+        Most cells of a plan may be of rows of which nothing is there: whether there is something is looked up once.
+        """
+        there: dict[tuple[str, str, str], bool] = {}
+        found: dict[str, Stored] = {}
+        for cell in cells:
+            row = (cell.task.name, cell.method.name, cell.method.variant)
+            if row not in there:
+                there[row] = bool(_listed(self._row_folder(cell)) or self._file(self._compact_path(cell)))
+            if there[row] and (stored := self.read(cell)) is not None:
+                found[cell.key] = stored
+        return found
+
     def duration(self, cell: Cell) -> float | None:
         """How many seconds a stored cell took, from what its file says about it; the content is not looked at."""
         for file in map(self._file, (self.path(cell), self._compact_path(cell))):
@@ -444,7 +461,7 @@ class Store:
 
     def ledger(self, cells: Iterable[Cell]) -> pd.DataFrame:
         """The ledger rows of these cells, of those that are stored, in their order."""
-        return joined(stored for stored in map(self.read, cells) if stored is not None)
+        return joined(self.read_all(cells).values())
 
     def rows(self, task: str, method: str, variant: str, seed: int = 0) -> pd.DataFrame:
         """The ledger of one row of a table in one replicate, found by the definitions that are stored.
@@ -504,8 +521,17 @@ def joined(cells: Iterable[Stored]) -> pd.DataFrame:
 
 def curves(cells: Iterable[Stored]) -> pd.DataFrame:
     """The training curves of these cells, with columns that say whose they are."""
-    frames = [stored.history.to_pandas().assign(**stored.whose) for stored in cells if stored.history is not None]
+    found = [stored for stored in cells if stored.history is not None]
+    frames = [_same_curves(list(alike)) for _, alike in groupby(found, lambda stored: stored.history.schema)]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+
+
+def _same_curves(cells: Sequence[Stored]) -> pd.DataFrame:
+    """The training curves of cells that have the same columns: one table is made a frame far sooner than hundreds."""
+    tables = [stored.history for stored in cells if stored.history is not None]
+    whose = pd.DataFrame([stored.whose for stored in cells])
+    of_cell = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
+    return pa.concat_tables(tables).to_pandas().assign(**{name: whose[name].to_numpy()[of_cell] for name in whose})
 
 
 def _without_fold(definition: Metadata) -> str:

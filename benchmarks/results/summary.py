@@ -258,8 +258,9 @@ def compare(ledger: pd.DataFrame, rows: Sequence[Method]) -> pd.DataFrame:
             both = present[one].join(present[other].add_suffix("_other"), how="inner")
             pair = {"method": one[0], "variant": one[1], "against_method": other[0], "against_variant": other[1]}
             pair["white_box"] = _white_box(one, other)
+            fold = both.groupby(level=["seed", "fold"]).ngroup().to_numpy()
             lines += [
-                {"dataset": dataset, "question": question, **pair, **_paired(both, metric)}
+                {"dataset": dataset, "question": question, **pair, **_paired(both, fold, metric)}
                 for metric in COMPARED_METRICS
             ]
     compared = pd.DataFrame(lines, columns=list(COMPARISON_COLUMNS))
@@ -301,16 +302,17 @@ def _differ_in(one: Method, other: Method) -> set[str]:
     return {name for name in names if one.options.get(name) != other.options.get(name)}
 
 
-def _paired(both: pd.DataFrame, metric: str) -> dict[str, Any]:
-    pairs = both[[metric, f"{metric}_other"]].dropna()
-    x, y = pairs[metric].to_numpy(), pairs[f"{metric}_other"].to_numpy()
-    if not len(pairs):
+def _paired(both: pd.DataFrame, fold: np.ndarray, metric: str) -> dict[str, Any]:
+    """A metric of two rows on the instances of which both have it; `fold` numbers the fold of each instance."""
+    x, y = (both[name].to_numpy(float) for name in (metric, f"{metric}_other"))
+    known = ~(np.isnan(x) | np.isnan(y))
+    x, y, fold = x[known], y[known], fold[known]
+    if not len(x):
         return {"metric": metric, "n": 0, "clusters": 0}
-    fold = pairs.groupby(level=["seed", "fold"]).ngroup().to_numpy()
     clusters = len(np.unique(fold))
     interval = bootstrap_interval(x - y, clusters=fold if clusters >= MIN_FOLDS else None)
     return {
-        "metric": metric, "n": len(pairs), "clusters": clusters,
+        "metric": metric, "n": len(x), "clusters": clusters,
         "mean": x.mean(), "against_mean": y.mean(), "difference": (x - y).mean(),
         "ci_low": interval.low, "ci_high": interval.high, "p": paired_wilcoxon(x, y, fold),
         "rank_biserial": rank_biserial(x, y), "dominance": paired_dominance(x, y),
@@ -328,8 +330,12 @@ def missing(expected: Sequence[Cell], ledger: pd.DataFrame, reasons: Mapping[str
     stored = set() if ledger.empty else set(ledger["cell"])
     gaps: dict[tuple[str, str], dict[str, list[Cell]]] = {}
     asked: dict[str, dict[str, list[Cell]]] = {}
+    variations: dict[tuple[int, int], str] = {}  # the cells of a row share their task and method
     for cell in expected:
-        whose, variation = f"{cell.task.label}, {cell.method.label}", _variation(cell)
+        declared_by = (id(cell.task), id(cell.method))
+        if declared_by not in variations:
+            variations[declared_by] = _variation(cell)
+        whose, variation = f"{cell.task.label}, {cell.method.label}", variations[declared_by]
         asked.setdefault(whose, {}).setdefault(variation, []).append(cell)
         if cell.key not in stored:
             reason = cell.method.unsupported(cell.task.name) or (reasons or {}).get(cell.key, "not computed")

@@ -129,11 +129,10 @@ class Finished:
     @cached_property
     def stored(self) -> dict[str, Stored]:
         """What is stored, by key, each cell checked once."""
-        return {cell.key: stored for cell in self.cells if (stored := self._read(cell)) is not None}
-
-    def _read(self, cell: Cell) -> Stored | None:
-        found = (store.read(cell) for store in (self.store, *self.further))
-        return next((stored for stored in found if stored is not None), None)
+        found: dict[str, Stored] = {}
+        for store in (self.store, *self.further):
+            found |= store.read_all(cell for cell in self.cells if not found or cell.key not in found)
+        return {cell.key: found[cell.key] for cell in self.cells if cell.key in found} if found else {}
 
     @cached_property
     def ledger(self) -> pd.DataFrame:

@@ -51,9 +51,9 @@ def grid(
     pairs = [(task, method.for_task(task.name)) for task in entries for method in rows if belongs(method, task)]
     pairs = [(task, method.tiny()) for task, method in pairs] if smoke else pairs
     return [
-        Cell(task.replicate(seed), method, fold, of or task.folds, seed, k, graph_seconds)
+        Cell(replicate, method, fold, of or task.folds, seed, k, graph_seconds)
         for task, method in pairs
-        for seed in seeds
+        for seed, replicate in [(seed, task.replicate(seed)) for seed in seeds]
         for fold in chosen
         if fold < (of or task.folds)
     ]

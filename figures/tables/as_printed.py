@@ -8,6 +8,8 @@ paper holds it. Needs \usepackage{booktabs, graphicx, multirow} and \usepackage[
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.metrics import TABLE1, Metric
 from benchmarks.results.paper import measured_on, paper_table
@@ -20,6 +22,8 @@ MARKS = {"meg": r"\dag", "cf2": r"\dag", "clear": r"\ddag", "g-countergan": r"\d
 SHADED = ("correctness", "fidelity")
 GROUND = r"\cellcolor[HTML]{EFEFEF}"
 LINES = {"released": "released", "faithful": "own paper"}  # below each printed line
+KEY = ("dataset", "method", "variant", "metric")
+Ours = Mapping[tuple[str, ...], Mapping[str, str]]  # the lines of Table 1, by `KEY`
 
 
 def latex(results: Results) -> str:
@@ -39,22 +43,23 @@ def latex(results: Results) -> str:
         r"\resizebox{\linewidth}{!}{%", r"\begin{tabular}{@{}lll" + "c" * len(MARKS) + r"@{}}", r"\toprule",
         rf" & & & {columns} \\",
     ]  # fmt: skip
+    ours = {tuple(line[part] for part in KEY): line for line in stored(results, "table1").to_dict("records")}
     for dataset in tasks.PAPER:
         lines.append(r"\midrule")
-        block = [line for metric in TABLE1 for line in _metric(results, dataset, metric)]
+        block = [line for metric in TABLE1 for line in _metric(ours, dataset, metric)]
         side = rf"\multirow{{{len(block)}}}{{*}}{{\rotatebox{{90}}{{{tex(tasks.label(dataset))}}}}}"
         lines += [f"{side if i == 0 else ''} & {line}" for i, line in enumerate(block)]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}%", "}", r"\end{table}", ""])
 
 
-def _metric(results: Results, dataset: str, metric: Metric) -> list[str]:
+def _metric(table: Ours, dataset: str, metric: Metric) -> list[str]:
     """The printed line of a metric and the lines below it."""
     arrow = r"$\uparrow$" if metric.higher_is_better else r"$\downarrow$"
     ground = GROUND if metric.name in SHADED else ""
     printed = [f"{ground}{_printed(dataset, name, metric.name)}" for name in MARKS]
     lines = [" & ".join([f"{ground}{tex(metric.label)} {arrow}", f"{ground}printed", *printed]) + r" \\"]
     for variant, words in LINES.items():
-        ours = [_ours(results, dataset, name, variant, metric) for name in MARKS]
+        ours = [_ours(table, dataset, name, variant, metric) for name in MARKS]
         lines.append(" & ".join(["", rf"\textcolor{{gray}}{{{words}}}", *ours]) + r" \\")
     return lines
 
@@ -65,16 +70,12 @@ def _printed(dataset: str, method: str, metric: str) -> str:
     return rf"\textbf{{{text}}}" if cell["bold"] else rf"\underline{{{text}}}" if cell["underlined"] else text
 
 
-def _ours(results: Results, dataset: str, method: str, variant: str, metric: Metric) -> str:
+def _ours(table: Ours, dataset: str, method: str, variant: str, metric: Metric) -> str:
     """Our number below a printed one: as released the judged mean with its verdict, else what Table 1 shows."""
     where = measured_on(dataset, method) if variant == "released" else dataset
-    table = stored(results, "table1")
-    found = table[
-        (table[["dataset", "method", "variant", "metric"]] == [where, method, variant, metric.name]).all(axis=1)
-    ]
-    if found.empty:
+    line = table.get((where, method, variant, metric.name))
+    if line is None:
         return "--"
-    line = found.iloc[0]
     value = number((line["judged"] if variant == "released" else "") or line["mean"], metric.decimals)
     verdict = LETTERS.get(line["verdict"], "") if variant == "released" else ""
     own = r"$^\ast$" if (method, variant) == ("rsgg-ce", "faithful") else ""

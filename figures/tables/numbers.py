@@ -74,12 +74,12 @@ def stored(results: Results, name: str, *, as_text: bool = True) -> pd.DataFrame
 
 def means(lines: pd.DataFrame, shown: Mapping[str, tuple[str, int]]) -> list[Cell]:
     """A cell for each metric of `shown` (heading and decimals): its mean with its interval, from the lines of a row."""
-    known, made = lines.set_index("metric"), []
+    known, made = {line["metric"]: line for line in lines.to_dict("records")}, []
     for metric, (_, decimals) in shown.items():
-        if metric not in known.index:
+        if metric not in known:
             made.append(Cell(number("")))
             continue
-        line = known.loc[metric]
+        line = known[metric]
         low, high = (number(line[end], decimals) for end in ("ci_low", "ci_high"))
         made.append(Cell(number(line["mean"], decimals), interval=f"[{low}, {high}]"))
     return made

@@ -98,7 +98,7 @@ def layout(results: Results) -> dict[str, list[RowView]]:
         found = lines.setdefault((line["dataset"], line["method"], line["variant"]), {})
         found |= {line["metric"]: line} if line["metric"] in METRICS else {}
     collapsing = {key for key, (n, _, _) in training.collapsed(results).items() if n}
-    asked = dict.fromkeys([*lines, *filter(None, map(_row_missing, missing(results, "table1")))])
+    asked = dict.fromkeys([*lines, *_rows_missing(missing(results, "table1")).values()])
     rows: dict[str, list[RowView]] = {}
     for key in sorted([*asked, *_printed_rows({dataset for dataset, _, _ in asked})], key=_place):
         rows.setdefault(key[0], []).append(_row(key, lines, collapses=_fitted(key) in collapsing))
@@ -113,12 +113,12 @@ def _fitted(key: Key) -> Key:
     return (key[0], *base.row) if base else key
 
 
-def _row_missing(gap: str) -> Key | None:
-    """The row that a sentence on what is missing begins with."""
-    for task, (key, row) in product(tasks.tasks().values(), methods.rows().items()):
-        if gap.startswith(f"{task.label}, {row.label}: "):
-            return task.name, *key
-    return None
+def _rows_missing(gaps: Sequence[str]) -> dict[str, Key]:
+    """The row that a sentence on what is missing begins with, by sentence; those on no row are left out."""
+    pairs = product(tasks.tasks().values(), methods.rows().items())
+    known = [(f"{task.label}, {row.label}: ", (task.name, *key)) for task, (key, row) in pairs]
+    found = ((gap, next((key for words, key in known if gap.startswith(words)), None)) for gap in gaps)
+    return {gap: key for gap, key in found if key is not None}
 
 
 def _printed_rows(datasets: set[str]) -> list[Key]:
@@ -334,9 +334,11 @@ def _in_full(rows: Mapping[str, list[RowView]], results: Results) -> list[Sheet]
     about = f"{RULE} {ACCOUNTING} {CALLS_RULE} {RENAMING} In brackets, where shown: 95 % intervals."
     sheets = [text("table1", "Table 1", about)]
     gaps, why = missing(results, "table1"), _explanations(results)
+    of = _rows_missing(gaps)
+    below = {gap: _table_of(of[gap][0] if gap in of else "", rows) for gap in gaps}
     for dataset, every in rows.items():
         label, name, ours = tasks.label(dataset), f"table1-{dataset}", [row for row in every if row.variant != PAPER]
-        notes = [*notes_on(ours, results), *(f"Missing: {gap}." for gap in gaps if _table_of(gap, rows) == dataset)]
+        notes = [*notes_on(ours, results), *(f"Missing: {gap}." for gap in gaps if below[gap] == dataset)]
         apart = f"{label}, beyond the paper: fitting and explaining apart"
         sheets += [
             replace(_sheet(name, f"Table 1 on {label}", every, headed(TABLE1)), notes=notes),
@@ -346,9 +348,8 @@ def _in_full(rows: Mapping[str, list[RowView]], results: Results) -> list[Sheet]
     return sheets
 
 
-def _table_of(gap: str, rows: Mapping[str, object]) -> str:
-    """The data set below whose table a sentence on what is missing stands; the first one for sentences on none."""
-    dataset, _, _ = _row_missing(gap) or ("", "", "")
+def _table_of(dataset: str, rows: Mapping[str, object]) -> str:
+    """The data set below whose table stands what a data set lacks; the first one for sentences on none."""
     return next((name for name in (dataset, tasks.task(dataset).renames, *rows) if name in rows), "")
 
 

@@ -153,8 +153,10 @@ def ranked(lines: pd.DataFrame, one: Overview) -> dict[Row, str]:
     Rows that the rules do not let compete have none, and none is marked where all that compete are equal. A control has
     the mark "best" where it competes and no row is better.
     """
+    wanted = list(dict.fromkeys(["correctness", one.metric]))
+    lines = lines[lines["metric"].isin(wanted)]
     wide = lines.pivot_table(index=["method", "variant"], columns="metric", values="mean", sort=False)
-    wide = wide.reindex(columns=list(dict.fromkeys(["correctness", one.metric])))
+    wide = wide.reindex(columns=wanted)
     control = wide.index.get_level_values("variant") == "control"
     least = 0.0 if one.metric in MEASURES_OF_SUCCESS else CORRECTNESS_FLOOR
     if one.metric in MEASURES_OF_DISTANCE:

@@ -32,10 +32,11 @@ WHY = {
 
 def collapsed(results: Results) -> dict[Key, tuple[int, int, str]]:
     """Of each row whose fits were judged: how many collapse, of how many, and how, by class, from training.csv."""
-    return {
-        key: (int((fits["collapsed"] != "no").sum()), len(fits), "; ".join(map(_of_class, _by_class(fits))))
-        for key, fits in _judged(results).items()
-    }
+    return {key: _ended(fits) for key, fits in _judged(results).items()}
+
+
+def _ended(fits: pd.DataFrame) -> tuple[int, int, str]:
+    return int((fits["collapsed"] != "no").sum()), len(fits), "; ".join(map(_of_class, _by_class(fits)))
 
 
 def _judged(results: Results) -> dict[Key, pd.DataFrame]:
@@ -64,14 +65,14 @@ def _of_class(one: tuple[str, pd.DataFrame]) -> str:
 
 def how_it_ended(results: Results, key: Key) -> str:
     """How many fits of a row collapse, Correctness of its folds, and the reason where it is known; or nothing."""
-    if key not in (found := collapsed(results)):
+    if key not in (judged := _judged(results)):
         return ""
-    n, fits, ways = found[key]
+    n, fits, ways = _ended(judged[key])
     rows = results.ledger(*key)
     folds = (rows["predicted"] != rows["predicted_cf"]).groupby(rows["fold"]).mean() if len(rows) else []
     said = f"{n} of {fits} fits of replicate 0 collapse" + (f" ({ways})" if n else "")
     said += f"; Correctness of the folds: {', '.join(f'{value:.2f}' for value in folds)}" if len(folds) else ""
-    return f"{said}.{_why(_judged(results)[key], WHY[key]) if key in WHY else ''}"
+    return f"{said}.{_why(judged[key], WHY[key]) if key in WHY else ''}"
 
 
 def _why(fits: pd.DataFrame, why: Reason) -> str:

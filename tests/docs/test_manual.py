@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
@@ -179,12 +176,19 @@ class Links(HTMLParser):
 
 
 def built(folder: Path) -> Path:
-    """The manual as MkDocs builds it, every warning an error; a network is out of reach."""
-    nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
-    environment = os.environ | nowhere | {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
-    arguments = ["-m", "mkdocs", "build", "--strict", "-q", "-f", str(ROOT / "docs" / "mkdocs.yml"), "-d", str(folder)]
-    ran = subprocess.run([sys.executable, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    """The manual as MkDocs builds it, every warning an error; a network is out of reach.
+
+    In this process, where what it shows the hyper-parameters of is loaded; not quietly, since MkDocs does not count
+    the warnings that it was told not to show.
+    """
+    from mkdocs.__main__ import cli as mkdocs
+
+    arguments = ["build", "--strict", "-f", str(ROOT / "docs" / "mkdocs.yml"), "-d", str(folder)]
+    with pytest.MonkeyPatch.context() as patch:
+        for variable in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
+            patch.setenv(variable, "http://127.0.0.1:9")
+        patch.chdir(ROOT)
+        mkdocs.main(arguments, standalone_mode=False)
     return folder
 
 
