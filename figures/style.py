@@ -62,7 +62,7 @@ STYLE: dict[Any, Any] = {
     "ps.fonttype": 42,
 }
 SERIF: dict[Any, Any] = {  # what LaTeX articles are set in, as far as it is installed
-    "font.family": "serif",
+    "font.family": ["serif", "DejaVu Sans"],  # the second has the signs that the first lacks, such as ᵖ
     "font.serif": ["Times New Roman", "Nimbus Roman", "Liberation Serif", "STIXGeneral"],
     "mathtext.fontset": "stix",
 }

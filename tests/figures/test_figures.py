@@ -7,6 +7,7 @@ import os
 import runpy
 import subprocess
 import sys
+import warnings
 from importlib import import_module
 from pathlib import Path
 
@@ -216,6 +217,21 @@ def test_no_picture_for_a_paper_has_a_path_or_a_title_in_it(
         words for words in left if any(sign in words.lower() for sign in ("from ", "no file", ".csv", "each method"))
     ]
     assert left and not told
+
+
+@pytest.mark.parametrize("serif", [False, True])
+def test_every_sign_of_a_row_has_a_letter(serif: bool) -> None:
+    """A sign that the font lacks is drawn as a box, and matplotlib warns of it."""
+    signs = "".join(sorted({sign for row in methods.rows() for sign in style.look(row).label}))
+    style.use(serif=serif)
+    drawing = plt.figure()
+    drawing.text(0.1, 0.5, f"{signs} −→←↑↓≠𝔾𝔻Φ")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        drawing.draw_without_rendering()
+        drawing.canvas.draw()
+    plt.close(drawing)
+    style.use()
 
 
 def test_modules_are_what_they_say() -> None:
