@@ -53,6 +53,7 @@ def run(source: Path | None, out: Path) -> None:
     render(folder, out)
     tables.show("claims", out)
     print(f"Checked on {shown(folder)}; the evidence is in claims.csv and claims.md in {shown(out)}.")
+    print(f"Next: ./reproduce.sh show claims --all --out {shown(out)}.")
 
 
 if __name__ == "__main__":

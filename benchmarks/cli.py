@@ -131,6 +131,7 @@ experiment(
 
 # -- Other commands --------------------------------------------------------------------------------------
 
+IN_LOCAL = shown(LOCAL)  # help names folders as users do, not by where this clone lies
 COMMITTED = sorted(path.stem for path in REFERENCE.glob("*.csv"))
 DataDir = Annotated[
     Path | None, typer.Option(envvar="RSGG_DATA_DIR", help="Folder that holds the data sets; else they are downloaded.")
@@ -206,7 +207,7 @@ def check(
 @command("The appendix's statistics of the data sets, measured beside printed.", "datasets")
 def datasets(
     data_dir: DataDir = None,
-    out: Annotated[Path, typer.Option(help="Folder for datasets.csv.")] = LOCAL,
+    out: Annotated[Path, typer.Option(help="Folder for datasets.csv.", show_default=IN_LOCAL)] = LOCAL,
 ) -> None:
     from benchmarks.datasets import run
 
@@ -240,7 +241,7 @@ def claims(
             "--from", help="Folder of results.", show_default="results/local if complete, else results/reference"
         ),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for claims.csv and claims.md.")] = LOCAL,
+    out: Annotated[Path, typer.Option(help="Folder for claims.csv and claims.md.", show_default=IN_LOCAL)] = LOCAL,
 ) -> None:
     from benchmarks.claims import run
 
@@ -250,7 +251,9 @@ def claims(
 @command("Print a stored table at once: the committed reference, or yours with --out.", "show table1")
 def show(
     what: Annotated[str, typer.Argument(help=f"Which table; committed are {', '.join(COMMITTED)}.")],
-    out: Annotated[Path, typer.Option(help="Folder of results to show from.")] = REFERENCE,
+    out: Annotated[
+        Path, typer.Option(help="Folder of results to show from.", show_default=shown(REFERENCE))
+    ] = REFERENCE,
     everything: Annotated[bool, typer.Option("--all", help="All rows and columns, with reasons.")] = False,
 ) -> None:
     from figures.tables import show as show_stored
@@ -261,7 +264,9 @@ def show(
 @command("Draw every figure and table of the paper, and more, from stored results.", "figures")
 def figures(
     results: Folder = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the figures.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the figures.", show_default="figures, in the folder of results")
+    ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Worker processes.")] = available_cores(),
     beside_reference: Beside = False,
     paper: Annotated[
@@ -280,7 +285,9 @@ def figures(
         gaps = f" (missing: {'; '.join(entry.missing)})" if entry.missing else ""
         print(f"{entry.name}.pdf, .png{gaps}")
     tables = list(write_tables(stored.again(), folder))
-    print(f"All of them, and {len(tables)} files of tables, are in {shown(folder)}; ./reproduce.sh report shows them.")
+    print(f"All of them, and {len(tables)} files of tables, are in {shown(folder)}.")
+    if out is None and not paper:  # else it is not these that the report shows
+        print(f"Next: ./reproduce.sh report{f' --results {shown(results)}' if results else ''}.")
 
 
 @command("All stored results on one web page that needs no network, with an explorer of single graphs.", "report")
@@ -315,7 +322,7 @@ def submit(
     file: Annotated[Path, typer.Argument(help="CSV with the columns task, instance, added, removed.")],
     name: Annotated[str, typer.Option(help="What the row is to be called.")],
     data_dir: DataDir = None,
-    out: Annotated[Path, typer.Option(help="Folder of the leaderboard.")] = LOCAL,
+    out: Annotated[Path, typer.Option(help="Folder of the leaderboard.", show_default=IN_LOCAL)] = LOCAL,
 ) -> None:
     from benchmarks.submit import run
 
@@ -325,8 +332,11 @@ def submit(
 
 @command("Turn your results into a reference: compact the cells, render the tables from them.", "publish --out folder")
 def publish(
-    source: Annotated[Path, typer.Option("--from", help="Folder of results.")] = LOCAL,
-    out: Annotated[Path, typer.Option(help="Folder for the reference, e.g. results/reference.")] = LOCAL / "published",
+    source: Annotated[Path, typer.Option("--from", help="Folder of results.", show_default=IN_LOCAL)] = LOCAL,
+    out: Annotated[
+        Path,
+        typer.Option(help="Folder for the reference, e.g. results/reference.", show_default=f"{IN_LOCAL}/published"),
+    ] = LOCAL / "published",
     data_dir: DataDir = None,
 ) -> None:
     from benchmarks.publish import publish as publish_stored
@@ -340,7 +350,9 @@ def verify(
     derive: Annotated[int, typer.Option(min=0, help="Cells whose metrics are derived again from their edits.")] = 20,
     seed: Annotated[int, typer.Option(help="Another seed chooses other cells.")] = 0,
     data_dir: DataDir = None,
-    out: Annotated[Path, typer.Option(help="Folder of results to check besides the reference.")] = LOCAL,
+    out: Annotated[
+        Path, typer.Option(help="Folder of results to check besides the reference.", show_default=IN_LOCAL)
+    ] = LOCAL,
 ) -> None:
     from benchmarks.verify import verify as verify_stored
 

@@ -162,6 +162,7 @@ def run(out: Path, data_dir: Path | None) -> None:
         files.text("datasets.csv", pd.DataFrame(compare(data_dir)).to_csv(index=False))
     tables.show("datasets", out)
     print(f"Written into {shown(out)}: datasets.csv.")
+    print(f"Next: ./reproduce.sh report --results {shown(out)}.")
 
 
 if __name__ == "__main__":

@@ -171,6 +171,7 @@ def run(
     _write(out, stored)
     tables.show("drug_target", out)
     print(f"Written into {shown(out)}: {FILE}.")
+    print(f"Next: ./reproduce.sh show drug_target --all --out {shown(out)}.")
 
 
 def _stored(out: Path, *, fresh: bool) -> pd.DataFrame:

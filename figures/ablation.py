@@ -11,13 +11,11 @@ none, and what a sampler without a generator is predicted to score. Curves that 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.transforms import ScaledTranslation
 
 from benchmarks.registry.ablations import PAPER, Grid
 from benchmarks.registry.methods import Row
@@ -87,7 +85,7 @@ def _drawing(table: pd.DataFrame, grid: Grid, metrics: Mapping[str, str], rows: 
         style.panel_title(axes[panel], f"({panel}) {label} {'↑' if metric == 'correctness' else '↓'}{how}")
         axes[panel].set_xlabel(grid.label)
     handles = style.drawn_in((axes["a"], axes["b"]))
-    style.legend_panel(axes["legend"], handles, ncols=2, columnspacing=0.5, handlelength=1.8)
+    style.legend_panel(axes["legend"], handles, ncols=2, columnspacing=1.5, handlelength=2.2)
     return drawing
 
 
@@ -106,22 +104,15 @@ def _panel(axis: Axes, table: pd.DataFrame, grid: Grid, metric: str, rows: Seque
         if len(line):
             look = style.curve(row) | ({"linewidth": 0.6} if row[1] == "control" else {})
             bars = axis.errorbar(line.index, line["mean"], yerr=line["se"], elinewidth=0.6, capsize=1.2, **look)
-            _move(bars.get_children(), axis, APART * (number - (len(rows) - 1) / 2))
+            style.apart(bars.get_children(), axis, APART * (number - (len(rows) - 1) / 2))
+            for artist in bars.get_children():
+                artist.set_clip_on(False)  # a mark at 0 or 1 is seen whole
     style.value_ticks(axis, sorted({*grid.points, *table["value"]}))
     if metric == "correctness":
         axis.set_ylim(-0.03, 1.05)
     else:
         drawn = table[(table["metric"] == metric) & table["method"].isin({method for method, _ in rows})]["mean"]
         _height(axis, drawn[drawn > 0], bool((drawn <= 0).any()))
-
-
-def _move(artists: Iterable[Artist], axis: Axes, points: float) -> None:
-    """Draw them so many points to the right of where they belong."""
-    drawing = axis.get_figure(root=True)
-    assert drawing is not None
-    offset = ScaledTranslation(points / 72, 0, drawing.dpi_scale_trans)
-    for artist in artists:
-        artist.set_transform(axis.transData + offset)
 
 
 def _height(axis: Axes, positive: pd.Series, zeros: bool) -> None:

@@ -27,6 +27,8 @@ SHOWN: dict[Row, str] = {  # what can be told apart in one picture: the style of
     ("rsgg-ce", "beyond"): "--", ("meg", "faithful"): "-", ("obs", "search"): ":", ("ddbs", "search"): "-.",
     SEARCH: "-",
 }  # fmt: skip
+TWINS: dict[Row, int] = {("rsgg-ce-certified", "beyond"): 1, ("rsgg-ce", "beyond"): 1}  # drawn apart from their like
+APART = 1.5  # points
 GRAPHS = np.logspace(0, 5, 60)
 NEEDED = ("fit_calls", "explain_calls", "correctness")
 
@@ -73,10 +75,12 @@ def _panel(axis: Axes, costs: pd.DataFrame) -> str:
     said = []
     for row, cost in costs.iterrows():
         look = style.look(row)
-        axis.plot(GRAPHS, cost["fit"] + GRAPHS * cost["explain"], SHOWN.get(row, "-"), color=look.colour, lw=1.2)
+        line = axis.plot(GRAPHS, cost["fit"] + GRAPHS * cost["explain"], SHOWN.get(row, "-"), color=look.colour, lw=1.2)
+        style.apart(line, axis, 0, APART * TWINS.get(row, 0))
         at = break_even(cost["fit"], cost["explain"], search)
         if cost["fit"] and at <= GRAPHS[-1]:
-            axis.plot(at, at * search, marker=look.marker, color=look.colour, ms=6, mec="white", mew=0.5)
+            mark = axis.plot(at, at * search, marker=look.marker, color=look.colour, ms=6, mec="white", mew=0.5)
+            style.apart(mark, axis, 0, 3 * TWINS.get(row, 0))
             said.append(f"{look.label} breaks even at {math.ceil(at):,} graphs")
     return "; ".join(said) or "none breaks even"
 

@@ -137,11 +137,13 @@ def _region(node: int) -> str:
 
 def _map(axis: Axes, share: np.ndarray, most: float, title: str) -> None:
     bar = {"fraction": 0.046, "pad": 0.03, "label": "share that edit the pair"}
+    named = range(0, len(share), 20)
     sns.heatmap(
         np.maximum(share, share.T), ax=axis, cmap="rocket_r", vmin=0, vmax=most, square=True, rasterized=True,
         xticklabels=20, yticklabels=20, cbar_kws=bar,
     )  # fmt: skip
-    axis.set(xlabel="brain region", ylabel="brain region")
+    axis.set_yticks([node + 0.5 for node in named], [_region(node) for node in named], fontsize=5.5)
+    axis.set(xticklabels=[], xlabel="brain regions, in the order of the atlas")
     axis.set_title(title, fontsize=7)
     axis.tick_params(rotation=0)
     axis.grid(False)

@@ -14,6 +14,7 @@ import math
 from collections.abc import Collection, Mapping
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -115,10 +116,9 @@ def _losses(fits: pd.DataFrame, task: TaskEntry) -> Figure:
             for metric, (label, colour, line) in LOSSES.items():
                 _curve(axis, of(fits, variant, c, metric), colour, line, label)
             axis.axhline(LOSS_OF_A_COIN, color="black", ls=":", lw=0.8)
+            style.panel_title(axis, f"({panel}) {task.class_name(c)}", 6)
             _scale(axis)
-            style.panel_title(axis, f"({panel}) {task.class_name(c)}")
             axis.set_xlabel("epoch" if panel in "cd" else "")
-            axis.tick_params(labelleft=c == 0)
         axes[pair[0]].set_ylabel(f"loss, {how}")
     handles = [style.handle(*loss) for loss in LOSSES.values()]
     style.legend_panel(axes["legend"], [*handles, style.handle("ln 2, a coin", "black", ":", lw=0.8)], ncols=3)
@@ -135,21 +135,22 @@ def _curve(axis: Axes, by_fit: pd.DataFrame, colour: str, dashes: str, label: st
 
 
 def _scale(axis: Axes) -> None:
-    """Linear up to 1, where losses settle, and logarithmic above: the released ones reach 50 and stay there."""
-    axis.set_yscale("symlog", linthresh=1, linscale=1)
-    ticks = [0, 0.5, 1, 2, 5, 10, 20, 50]
-    axis.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-    axis.minorticks_off()
-    axis.set_ylim(-0.05, 130)
+    """As far as the panel's own losses go: linear, and where they exceed 1, logarithmic above it (it says so)."""
+    top = 1.15 * max(float(np.nanmax(np.asarray(line.get_ydata(), float))) for line in axis.lines)
+    axis.set_ylim(-0.04, top)
+    if top > 1.5:
+        axis.set_yscale("symlog", linthresh=1, linscale=1)
+        ticks = [tick for tick in (0, 0.5, 1, 2, 5, 10, 20, 50, 100) if tick <= top]
+        axis.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+        axis.minorticks_off()
+        axis.set_title("symlog", fontsize=5.5, loc="right", color=style.GREY)
 
 
 def _samples(sampled: Mapping[TaskEntry, pd.DataFrame], checks: pd.DataFrame) -> Figure:
     size = (style.COLUMN * max(1.0, len(sampled) / 2), 5.8)
-    drawing, axes = plt.subplots(
-        5, len(sampled), figsize=size, sharex="col", height_ratios=(1, 1, 1, 1, 0.42), squeeze=False
-    )
+    drawing, axes = plt.subplots(len(SAMPLED), len(sampled), figsize=size, sharex="col", squeeze=False)
     for column, (task, fits) in enumerate(sampled.items()):
-        for axis, (metric, (label, check)) in zip(axes[:, column], SAMPLED.items(), strict=False):
+        for axis, (metric, (label, check)) in zip(axes[:, column], SAMPLED.items(), strict=True):
             for variant, dashes in CURVES.items():
                 for c, colour in enumerate(CLASS_COLOURS):
                     _curve(axis, of(fits, variant, c, metric), colour, dashes, single=variant == "faithful")
@@ -161,9 +162,10 @@ def _samples(sampled: Mapping[TaskEntry, pd.DataFrame], checks: pd.DataFrame) ->
                 axis.set_ylabel(label, fontsize=6)
         axes[0, column].set_title(task.label, fontsize=7)
         axes[3, column].set_xlabel("epoch", fontsize=7)
-        handles = [style.handle(task.class_name(c), colour, "-") for c, colour in enumerate(CLASS_COLOURS)]
-        handles += [] if column else _of_variants()  # they are the same everywhere
-        style.legend_panel(axes[4, column], handles, handlelength=1.8)
+    classes = [" / ".join(task.class_name(c) for task in sampled) for c in range(len(CLASS_COLOURS))]
+    handles = [style.handle(name, colour, "-") for name, colour in zip(classes, CLASS_COLOURS, strict=True)]
+    handles.append(style.handle("limit of a collapse", "black", ":", lw=0.8))
+    style.legend_below(drawing, [*handles, *_of_variants()], 2)
     return drawing
 
 

@@ -67,7 +67,7 @@ def draw(results: Results) -> list[Drawn]:
 def _drawn(results: Results, variant: str) -> Drawn:
     dpi, across, tasks = 400, 1400, figure.tasks_stored(results)
     page = Page(max(round(style.PAGE * dpi), across * len(tasks)), 1680, dpi, COLOURS)
-    page.text(70, 25, f"RSGG-CE and CLEAR, each {VARIANTS[variant]}", 8)
+    page.text(70, 25, f"RSGG-CE and CLEAR, each {VARIANTS[variant]}", 8, gid=figure.FOR_THE_REPORT)
     missing, seen = figure.without_panel(tasks), []
     for i, task in enumerate(tasks):
         said = _panel(page, results, task.name, variant, 70 + i * across)
@@ -78,7 +78,8 @@ def _drawn(results: Results, variant: str) -> Drawn:
             labels = (methods.label(name, variant) for name in ("clear", "rsgg-ce"))
             missing.append(f"{' or '.join(labels)} on {task.label}")
     page.legend(LEGEND, 70, 1390, 2)
-    page.text(70, 1505, f"Rows: folds. Drawn from {figure.read_from(results.used)}.", 6, color=style.GREY)
+    source = f"Rows: folds. Drawn from {figure.read_from(results.used)}."
+    page.text(70, 1505, source, 6, color=style.GREY, gid=figure.FOR_THE_REPORT)
     words = CAPTIONS["difference"].format(variant=VARIANTS[variant], seen="; ".join(seen) or "nothing")
     place = "Appendix, RSGG-CE against CLEAR" if variant == "released" else ""
     return Drawn(f"difference_{variant}", page.figure, words, place, tuple(missing))

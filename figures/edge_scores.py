@@ -52,7 +52,7 @@ def draw(results: Results) -> list[Drawn]:
             if len(traces[row]):
                 seen.append(_column(column, inputs[instance], traces[row].loc[instance], where, label))
         colours = next(axis.collections[0] for axis in axes[0] if axis.collections)
-        drawing.colorbar(colours, ax=axes, fraction=0.02, pad=0.02, label="A_g")
+        drawing.colorbar(colours, ax=axes, fraction=0.02, pad=0.02, label="$A_g$")
     figure.heading(drawing, f"Edge scores of three generators on graph {instance}", results)
     caption = "A_g of three generators on one graph; no traces are stored."
     if seen:

@@ -213,6 +213,13 @@ def note_missing(figure: Figure, missing: Sequence[str]) -> None:
         figure.text(0.5, below, "\n".join(lines), ha="center", va="top", fontsize=6, color=style.RED)
 
 
+def not_computed() -> Figure:
+    """A small figure in the place of one of whose results nothing is stored."""
+    drawing, axis = plt.subplots(figsize=(style.COLUMN, 1.2))
+    style.say(axis, "not computed yet")
+    return drawing
+
+
 # -- Drawing and saving --------------------------------------------------------------------------------------
 
 

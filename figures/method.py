@@ -26,6 +26,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 
 from benchmarks.registry import tasks
 from benchmarks.results.reader import Results, edited
@@ -39,7 +40,10 @@ Places = Mapping[int, np.ndarray]
 TASK = tasks.TREE_CYCLES
 COMMAND = "./reproduce.sh traces computes them"
 KEPT = {"edge_color": "#555555", "width": 0.8}
-ON_CYCLE, ADDED = ({"edge_color": colour, "width": 1.6} for colour in (style.BLUE, style.ADDED))
+ON_CYCLE: dict[str, Any] = {"edge_color": style.BLUE, "width": 1.6}
+ADDED: dict[str, Any] = {  # bowed, lest it run through nodes that it does not join
+    "edge_color": style.ADDED, "width": 1.6, "arrows": True, "arrowstyle": "-", "connectionstyle": "arc3,rad=0.25"
+}  # fmt: skip
 REMOVED = {"edge_color": style.REMOVED, "width": 1.6, "style": "dashed"}
 LEARNT = 1  # the class of the training half: cyclic
 CURVES = "dataset method variant class epoch metric mean"
@@ -108,7 +112,7 @@ def network(
     graph = nx.empty_graph(len(where))
     nx.draw_networkx_nodes(graph, where, ax=axis, node_size=node_size, node_color="black", linewidths=0)
     for edges, how in layers:
-        nx.draw_networkx_edges(graph, where, edgelist=list(edges), ax=axis, **how)
+        nx.draw_networkx_edges(graph, where, edgelist=list(edges), ax=axis, node_size=node_size, **how)
     axis.set_axis_off()
     axis.set_aspect("equal")
 
@@ -127,7 +131,8 @@ def heat_map(
     )  # fmt: skip
     if marked:
         u, v = np.array(sorted(marked)).T + 0.5
-        axis.scatter(np.append(v, u), np.append(u, v), s=9, facecolors="none", edgecolors=style.RED, linewidths=0.7)
+        rings = axis.scatter(np.append(v, u), np.append(u, v), s=11, facecolors="none", ec=style.RED, linewidths=0.7)
+        rings.set_path_effects([withStroke(linewidth=1.4, foreground="white")])  # seen on dark squares too
     axis.grid(False)
     axis.tick_params(length=1.5, pad=1, labelsize=6, rotation=0)
     axis.set_title(title, fontsize=7)
@@ -156,7 +161,7 @@ def draw(results: Results) -> list[Drawn]:
             style.switch_off(row)
     colours = {"on a cycle": (style.BLUE, "-"), "removed": (style.REMOVED, "--"), "added": (style.ADDED, "-")}
     handles = [style.handle(label, *how) for label, how in colours.items()]
-    handles.append(style.handle("edited pair in A_g", style.RED, marker="o", mfc="none", ms=4))
+    handles.append(style.handle("edited pair in $A_g$", style.RED, marker="o", mfc="none", ms=4))
     style.legend_below(drawing, handles, len(handles))
     figure.heading(drawing, "RSGG-CE explains two graphs", results)
     return [Drawn("method", drawing, figure.caption(CAPTIONS["method"], *seen), "Figure 1", tuple(missing))]
@@ -202,9 +207,9 @@ def _training(axis: Axes, graph: np.ndarray, other: np.ndarray, trace: pd.Series
         return panel
 
     network(inset(0, 0.75, 1.8, f"G, {name}"), where, ({*edges_of(graph)} - cycle, KEPT), (cycle, ON_CYCLE))
-    heat_map(inset(3.35, 0.8, 1.7, ""), probabilities, (), "A_g", pale=True)
+    heat_map(inset(3.35, 0.8, 1.7, ""), probabilities, (), "$A_g$", pale=True)
     network(
-        inset(5.75, 1.75, 1.2, f"sampled: G_g, now {name_of_other if flips else name}"), where,
+        inset(5.75, 1.75, 1.2, f"sampled: $G_g$, now {name_of_other if flips else name}"), where,
         ({*edges_of(graph)} & {*edges_of(generated)}, KEPT), (gone, REMOVED), (new, ADDED), node_size=3,
     )  # fmt: skip
     network(inset(5.75, 0.15, 1.2, f"a real {name_of_other}"), layout(other), (edges_of(other), KEPT), node_size=3)
@@ -220,7 +225,7 @@ def _training(axis: Axes, graph: np.ndarray, other: np.ndarray, trace: pd.Series
     axis.plot([9.85, 9.97, 9.97, 2.45], [2.35, 2.35, 0.02, 0.02], color=style.ORANGE, lw=1)
     axis.plot([9.85, 9.97], [0.75, 0.75], color=style.ORANGE, lw=1)
     _arrow(axis, (2.45, 0.0), (2.45, 1.02), style.ORANGE)
-    axis.text(2.6, 0.08, "𝔾 learns by the reward [Φ(G_g) ≠ c] · 𝔻(G_g)", fontsize=6.5, color="#8a5a00")
+    axis.text(2.6, 0.08, "𝔾 learns by the reward [Φ($G_g$) ≠ c] · 𝔻($G_g$)", fontsize=6.5, color="#8a5a00")
     axis.set_title(f"(a) training, class {name}", fontsize=8, loc="left")
     if not ends:
         return ""
@@ -255,7 +260,7 @@ def _row(axes: np.ndarray, adjacency: np.ndarray, trace: pd.Series, c: int) -> s
     probabilities = scores(trace)
 
     network(axes[0], where, (set(existing) - cycle, KEPT), (cycle, ON_CYCLE))
-    heat_map(axes[1], probabilities, {*removed, *added}, "A_g, learnt", bar=True)
+    heat_map(axes[1], probabilities, {*removed, *added}, "$A_g$, learnt", bar=True)
     network(axes[2], where, (kept, KEPT), (removed, REMOVED))
     network(axes[3], where, ([edge for edge in kept if after[edge]], KEPT), (added, ADDED))
     titles = {

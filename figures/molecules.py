@@ -125,7 +125,8 @@ def _valid(answers: pd.DataFrame, instance: int) -> bool:
 def _of_task(results: Results, task: str, graphs: Sequence[InputGraph]) -> Drawn:
     found = {row: results.answers(task, *row) for row in METHODS}
     answers = {row: own for row, own in found.items() if len(own)}
-    missing = [f"{style.look(row).label} on {tasks.label(task)}" for row in METHODS if row not in answers]
+    looks = [style.look(row) for row in METHODS if row not in answers]
+    missing = [f"{look.label} on {tasks.label(task)}" for look in looks if not look.unsupported(task)]
     missing += [] if layout.rdkit() else [layout.NO_RDKIT]
     rows = [_line(graph, task, answers) for graph in chosen(graphs, answers)]
     drawing = _panels(rows, answers)

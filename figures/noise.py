@@ -28,7 +28,9 @@ def draw(results: Results) -> list[Drawn]:
 
 def curves(table: pd.DataFrame, results: Results) -> Figure:
     """A panel per task."""
-    names = [task for task in tasks.tasks() if task in set(table["task"])] or [""]
+    if table.empty:
+        return figure.not_computed()
+    names = [task for task in tasks.tasks() if task in set(table["task"])]
     size = (style.PAGE * max(1.0, 0.42 * len(names)), 2.6)
     drawing, (axes,) = plt.subplots(1, len(names), figsize=size, sharey=True, squeeze=False)
     stored = set(zip(table["method"], table["variant"], strict=True))
@@ -40,7 +42,7 @@ def curves(table: pd.DataFrame, results: Results) -> Figure:
             axis.fill_between(100 * own["noise"], own["ci_low"], own["ci_high"], color=look.colour, alpha=0.15, lw=0)
             axis.plot(100 * own["noise"], own["auc"], color=look.colour, marker=look.marker, ms=4)
         axis.axhline(BY_CHANCE, color=style.GREY, ls="--", lw=0.9)
-        axis.set(title=tasks.label(task) if task else "", xlabel="noise / %")
+        axis.set(title=tasks.label(task), xlabel="noise / %")
     axes[0].set_ylabel("AUC of the ranking")
     handles = [style.handle(style.look(row).label, style.look(row).colour, "-", style.look(row).marker) for row in rows]
     style.legend_below(drawing, [*handles, style.handle("by chance", style.GREY, "--", lw=0.9)], 4)

@@ -60,11 +60,13 @@ def _drawn(name: str, results: Results, table: pd.DataFrame, rows: Sequence[Row]
                 pair[0].text(0.02, y, "not defined here", va="center", fontsize=6, color=style.GREY)
         style.row_names(pair[0], rows)
     axes[-1, 0].set_xlabel(METRICS["correctness"])
-    axes[-1, 1].set(xlabel=METRICS["ged_on_success"], xticks=TICKS, xticklabels=[f"{tick:g}" for tick in TICKS])
+    axes[-1, 1].set(
+        xlabel=METRICS["ged_on_success"], xticks=TICKS, xticklabels=[f"{tick:g}".replace("-", "−") for tick in TICKS]
+    )
     filled = {"interval without 0 and Holm's p < .05": style.GREY, "not both": "white"}
     handles = [style.handle(label, style.GREY, "-", "o", mfc=fill, ms=4.5) for label, fill in filled.items()]
     style.legend_below(drawing, handles, 2)
-    figure.heading(drawing, "RSGG-CE less the other row, on the same graphs", results)
+    figure.heading(drawing, "RSGG-CE, by score function, less the other row, on the same graphs", results)
     missing = missing or figure.absent(rows, drawn)
     return Drawn(name, drawing, figure.caption(CAPTIONS["paired"], *said), missing=tuple(missing))
 

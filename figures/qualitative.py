@@ -30,7 +30,8 @@ from rsgg.seeds import numpy_rng
 
 COLOURS = {KEPT: "#8C8C8C", REMOVED: style.REMOVED, ADDED: style.ADDED}
 NAMES = {KEPT: "kept", REMOVED: "removed (−)", ADDED: "added (+)"}
-LOOP = 0.07  # radius of a self loop, half the width of a panel being 1.1
+LOOP = 0.07  # radius of a self loop, half the width of a panel being EDGE
+EDGE, ALONE = 1.12, 1.5  # half the width of a panel, and the side of the one below it with the edits alone
 
 Ledgers = Mapping[Row, pd.DataFrame]
 
@@ -75,11 +76,14 @@ def _drawn(results: Results, variant: str, ledgers: Ledgers, graphs: list[Shown]
     missing = [f"{look.label} on {ASD.label}" for look in looks if ledgers[look.row].empty]
     looks = [look for look in looks if len(ledgers[look.row])]
     columns = 1 + len(looks)
-    drawing, axes = plt.subplots(2, columns, figsize=(style.PAGE, 1.3 + 2 * style.PAGE / columns), squeeze=False)
+    drawing, axes = plt.subplots(
+        2, columns, figsize=(style.PAGE, 1.3 + style.PAGE / columns * (2 + ALONE / EDGE)), squeeze=False
+    )
     drawing.set_layout_engine("constrained", w_pad=0.01, wspace=0, hspace=0.02)
     seen = []
     for row, graph in zip(axes, graphs, strict=False):
         edges(row[0], block(graph.adjacency, []), graph.where)
+        row[0].text(0, -EDGE - ALONE / 2, "the edits\nalone →", ha="center", va="center", fontsize=6.5)
         row[0].set_title(f"input\n{int(graph.adjacency.sum()) // 2} edges", fontsize=6.5)
         row[0].set_ylabel(f"{ASD.class_name(graph.predicted)},\ngraph {graph.instance}", fontsize=6.5)
         for axis, look in zip(row[1:], looks, strict=True):
@@ -87,7 +91,7 @@ def _drawn(results: Results, variant: str, ledgers: Ledgers, graphs: list[Shown]
             axis.set_title(look.label.replace(", ", ",\n") + f"\n{said}", fontsize=6.5)
             seen.append(f"{look.label} on graph {graph.instance} {said.replace(chr(10), ', ')}")
     for axis in axes.flat:
-        axis.set(xticks=[], yticks=[], aspect="equal", xlim=(-1.12, 1.12), ylim=(-1.12, 1.12))
+        axis.set(xticks=[], yticks=[], aspect="equal", xlim=(-EDGE, EDGE), ylim=(-EDGE - ALONE, EDGE))
         axis.grid(False)
         axis.spines[:].set_visible(False)
     style.legend_below(drawing, [style.handle(label, COLOURS[code], "-") for code, label in NAMES.items()], 3)
@@ -114,10 +118,10 @@ def _counterfactual(axis: Axes, ledger: pd.DataFrame, graph: Shown) -> str:
 
 
 def _inset(axis: Axes, codes: np.ndarray, where: np.ndarray) -> None:
-    """The edits alone, small, in the lower right corner."""
-    inset = axis.inset_axes((0.66, -0.06, 0.4, 0.4))
+    """The edits alone, smaller, below the counterfactual, of which they cover nothing."""
+    inset = axis.inset_axes((-ALONE / 2, -EDGE - ALONE, ALONE, ALONE), transform=axis.transData)
     edges(inset, np.where(codes == KEPT, NEITHER, codes), where, node_size=0.1)
-    inset.set(xticks=[], yticks=[], aspect="equal", xlim=(-1.12, 1.12), ylim=(-1.12, 1.12))
+    inset.set(xticks=[], yticks=[], aspect="equal", xlim=(-EDGE, EDGE), ylim=(-EDGE, EDGE))
     inset.grid(False)
     inset.spines[:].set(visible=True, color="#BBBBBB", linewidth=0.4)
 

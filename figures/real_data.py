@@ -56,9 +56,11 @@ def means_of(table: pd.DataFrame) -> pd.DataFrame:
 
 def planes(means: pd.DataFrame, results: Results) -> Figure:
     """A panel per task."""
+    if means.empty:
+        return figure.not_computed()
     shown = [task for task in tasks.tasks() if task in means.index.get_level_values(0)]
-    columns = min(PANELS_PER_ROW, max(1, len(shown)))
-    lines = max(1, -(-len(shown) // columns))
+    columns = min(PANELS_PER_ROW, len(shown))
+    lines = -(-len(shown) // columns)
     drawing, axes = plt.subplots(
         lines, columns, figsize=(style.PAGE * 1.2, 2.1 * lines + 0.6), squeeze=False, sharex=True, sharey=True
     )
@@ -72,23 +74,28 @@ def planes(means: pd.DataFrame, results: Results) -> Figure:
     for axis in axes[-1]:
         axis.set_xlabel("validity")
     rows = [row for row in methods.rows() if row in set(means.index.droplevel(0))]
-    handles = [style.handle(look.label, look.colour, "", look.marker, ms=4) for look in map(style.look, rows)]
+    handles = [style.handle(look.label, look.colour, "", look.marker, ms=_size(look)) for look in map(style.look, rows)]
     style.legend_below(drawing, handles, 4)
     figure.heading(drawing, "Valid, and like real graphs of the claimed class?", results)
     return drawing
+
+
+def _size(look: methods.Method) -> float:
+    """A star has less ink than other marks of its size."""
+    return 6.5 if look.marker == "*" else 4.5
 
 
 def _plane(axis: Axes, means: pd.DataFrame) -> None:
     unedited = means.loc[means["correctness"] >= VALID, "plausibility_unedited"].mean()
     if np.isfinite(unedited):
         axis.axhline(unedited, color=style.GREY, ls="--", lw=0.8)
-        axis.axhspan(unedited - LOST_PLAUSIBILITY, 1, xmin=0, color=style.GREY, alpha=0.08, lw=0)
+        axis.axhspan(unedited - LOST_PLAUSIBILITY, 1.06, xmin=0, color=style.GREY, alpha=0.08, lw=0)
     for row, own in means.iterrows():
         look = style.look(row)
         axis.plot(
-            own["correctness"], own["plausibility"], look.marker, color=look.colour, ms=5
+            own["correctness"], own["plausibility"], look.marker, color=look.colour, ms=_size(look)
         )  # marks such as x are edges only
-    axis.set(xlim=(-0.04, 1.04), ylim=(0, 0.6))
+    axis.set(xlim=(-0.06, 1.06), ylim=(-0.06, 1.06))  # all that a rank and a share can be
 
 
 # -- Ranks over tasks --------------------------------------------------------------------------------------
@@ -112,6 +119,7 @@ def ranks(means: pd.DataFrame, results: Results) -> Figure:
             label_props={"fontsize": 7}, marker_props={"s": 14}, elbow_props={"linewidth": 0.6},
             label_fmt_left="{label} ({rank:.1f})", label_fmt_right="({rank:.1f}) {label}",
         )  # fmt: skip
+        axis.grid(False)
     figure.heading(drawing, "Mean ranks over tasks, the best on the left", results)
     return drawing
 

@@ -62,6 +62,8 @@ def rows_of(table: pd.DataFrame) -> list[Row]:
 
 def dots(table: pd.DataFrame, results: Results) -> Figure:
     """A panel per measure of `PANELS`."""
+    if table.empty:
+        return figure.not_computed()
     rows = rows_of(table)
     size = (style.PAGE * 1.25, 1.6 + 0.19 * max(4, len(rows)))
     drawing, (axes,) = plt.subplots(1, len(PANELS), figsize=size, sharey=True, squeeze=False)

@@ -16,6 +16,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import NullLocator
 
 from benchmarks.registry.methods import Row
 from benchmarks.results.reader import Results
@@ -97,6 +98,7 @@ def _panel(axis: Axes, table: pd.DataFrame, vary: str, quantity: str) -> None:
             axis.errorbar(own["value"], own["median"], yerr=spread, elinewidth=0.6, capsize=1.2, **style.curve(row))
     if values:
         axis.set(xscale="log", yscale="log")
+        axis.yaxis.set_minor_locator(NullLocator())  # decades are enough where there are many
         style.value_ticks(axis, sorted(values))
     else:
         style.say(axis, "not measured yet")
@@ -140,7 +142,9 @@ def _exponents(growth: pd.DataFrame, quantity: str) -> dict[Row, str]:
     as in ": n^1.02 [0.95, 1.10], m^0.01 [-0.03, 0.05]"."""
     said: dict[Row, list[str]] = {}
     for line in figure.only(growth, quantity=quantity).to_dict("records"):
-        interval = "" if pd.isna(line["ci_low"]) else f" [{line['ci_low']:.2f}, {line['ci_high']:.2f}]"
+        interval = (
+            "" if pd.isna(line["ci_low"]) else f" [{line['ci_low']:.2f}, {line['ci_high']:.2f}]".replace("-", "−")
+        )
         power = f"${SYMBOL[line['vary']]}^{{{line['exponent']:.2f}}}${interval}"
         said.setdefault((line["method"], line["variant"]), []).append(power)
     return {row: ": " + ", ".join(parts) for row, parts in said.items()}

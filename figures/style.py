@@ -14,10 +14,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
-from matplotlib.transforms import Bbox
+from matplotlib.transforms import Bbox, ScaledTranslation
 
 from benchmarks.registry import methods
 from benchmarks.registry.methods import BLUE, GREY, ORANGE, RED, SKY, Method, Row
@@ -61,7 +62,7 @@ STYLE: dict[Any, Any] = {
     "ps.fonttype": 42,
 }
 SERIF: dict[Any, Any] = {  # what LaTeX articles are set in, as far as it is installed
-    "font.family": "serif",
+    "font.family": ["serif", "DejaVu Sans"],  # the second has the signs that the first lacks, such as ᵖ
     "font.serif": ["Times New Roman", "Nimbus Roman", "Liberation Serif", "STIXGeneral"],
     "mathtext.fontset": "stix",
 }
@@ -86,13 +87,23 @@ def look(row: Row) -> Method:
 
 
 def curve(row: Row) -> dict[str, Any]:
-    """How the curve of a row is drawn: solid and filled, or dashed and hollow where it is as released."""
+    """How the curve of a row is drawn: solid and filled, or dashed and hollow where it is as released; thicker where it
+    is RSGG-CE, to be told from others without colours too."""
     own = look(row)
     return {
         "label": own.label, "color": own.colour, "marker": own.marker, "markersize": 3,
         "linestyle": "--" if own.as_released else "-", "markerfacecolor": "white" if own.as_released else own.colour,
-        "linewidth": 1, "markeredgewidth": 0.7,
+        "linewidth": 1.4 if row[0].startswith("rsgg-ce") else 0.8, "markeredgewidth": 0.7,
     }  # fmt: skip
+
+
+def apart(artists: Iterable[Artist], axis: Axes, right: float, up: float = 0.0) -> None:
+    """Draw them so many points to the right of and above where they belong, so that curves that coincide are seen."""
+    drawing = axis.get_figure(root=True)
+    assert drawing is not None
+    offset = ScaledTranslation(right / 72, up / 72, drawing.dpi_scale_trans)
+    for artist in artists:
+        artist.set_transform(axis.transData + offset)
 
 
 def row_names(axis: Axes, rows: Sequence[Row]) -> None:
@@ -120,7 +131,16 @@ def drawn_in(axes: Iterable[Axes]) -> list[Artist]:
     handles: dict[str, Artist] = {}
     for axis in axes:
         handles |= {label: artist for artist, label in zip(*axis.get_legend_handles_labels(), strict=True)}
-    return list(handles.values())
+    return [_without_bars(artist, label) for label, artist in handles.items()]
+
+
+def _without_bars(artist: Any, label: str) -> Artist:
+    """The mark alone of what is drawn with error bars: in a legend these look like another mark."""
+    if isinstance(artist, ErrorbarContainer):
+        (mark, *_) = artist.lines
+        mark.set_label(label)
+        return mark
+    return artist
 
 
 def legend_below(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
@@ -167,9 +187,9 @@ def column(
     return figure, axes
 
 
-def panel_title(axis: Axes, text: str) -> None:
+def panel_title(axis: Axes, text: str, size: float = 7) -> None:
     """A small title at the left, for the panels of a narrow figure."""
-    axis.set_title(text, fontsize=7, loc="left")
+    axis.set_title(text, fontsize=size, loc="left")
 
 
 # -- Words -------------------------------------------------------------------------------------------------

@@ -24,13 +24,19 @@ NEEDED = ("correctness", "ged_on_success", "optimum_on_success")
 BESIDE: list[Row] = [
     ("two-sided-min", "search"), ("rsgg-ce-certified", "beyond"), OPTIMUM, ("rsgg-ce", "literal"),
 ]  # fmt: skip
-HOLLOW = {("two-sided-min", "search"): 9.0, ("rsgg-ce-certified", "beyond"): 12.0}  # around the optimum, by size
+HOLLOW = {("two-sided-min", "search"): 9.0, ("rsgg-ce-certified", "beyond"): 11.0}  # around the optimum, by size
 PLACES = {  # where a printed row's name stands, unless above its circle: offset in points and alignment
     "cf2": ((-7, -3), "right", "center"),
     "g-countergan": ((0, -8), "center", "top"),
     "rsgg-ce": ((0, -8), "center", "top"),
 }
 PLACES_ON_ASD = {**PLACES, "rsgg-ce": ((-7, 0), "right", "center"), "cf2": ((0, -8), "center", "top")}
+PLACES_OF_DOTS = {  # else at the right
+    "rsgg-ce": ((3, 8), "left", "center"), "clear": ((-6, 0), "right", "center"), "meg": ((-6, -4), "right", "center"),
+    "g-countergan": ((-3, -14), "right", "center"),
+}  # fmt: skip
+DOTS_ON_ASD = {**PLACES_OF_DOTS, "rsgg-ce": ((6, 0), "left", "center"), "meg": ((0, 9), "center", "center")}
+Places = dict[str, tuple[tuple[int, int], str, str]]
 
 
 def draw(results: Results) -> list[Drawn]:
@@ -43,13 +49,13 @@ def draw(results: Results) -> list[Drawn]:
     said: list[str] = []
     for axis, task in zip(axes, shown_tasks, strict=True):
         optimum = _mean_optimum(table, task)
-        places = PLACES_ON_ASD if task.name == "asd" else PLACES
+        places, of_dots = (PLACES_ON_ASD, DOTS_ON_ASD) if task.name == "asd" else (PLACES, PLACES_OF_DOTS)
         _printed_rows(axis, paper[paper["dataset"] == task.name], optimum or 1.0, places)
         drawn[task.name] = {
-            row for row in rows if _measured_row(axis, table, task, row, said, over_optimum=bool(optimum))
+            row for row in rows if _measured_row(axis, table, task, row, said, of_dots, over_optimum=bool(optimum))
         }
         what = "edits made / edits needed on what is explained" if optimum else "GED on success; GED* is not known"
-        axis.set(xscale="log", xlabel=f"{what} (log)", ylim=(-0.03, 1.08))
+        axis.set(xscale="log", xlabel=f"{what} (log)", ylim=(-0.03, 1.12))
         axis.margins(x=0.16)
         axis.xaxis.set_minor_formatter("")
     axes[0].set_ylabel("Correctness")
@@ -66,23 +72,24 @@ def _mean_optimum(table: pd.DataFrame, task: TaskEntry) -> float:
     return float(found.iloc[0]) if len(found) else 0.0
 
 
-def _printed_rows(
-    axis: Axes, paper: pd.DataFrame, optimum: float, places: dict[str, tuple[tuple[int, int], str, str]]
-) -> None:
+def _printed_rows(axis: Axes, paper: pd.DataFrame, optimum: float, places: Places) -> None:
     """Draw what the paper prints, at the printed GED over `optimum`."""
     values = paper.pivot(index="method", columns="metric", values="value").apply(pd.to_numeric, errors="coerce")
     for method, row in values.dropna(subset=["ged", "correctness"]).iterrows() if len(values) else ():
         at = row["ged"] / optimum, row["correctness"]
         axis.plot(*at, "o", mfc="none", mec=style.RED, ms=8, label="printed in the paper's Table 1", zorder=2)
-        offset, ha, va = places.get(method, ((0, 7), "center", "bottom"))
-        axis.annotate(
-            methods.label(method), at, xytext=offset, textcoords="offset points", ha=ha, va=va, fontsize=6.5,
-            color=style.RED,
-        )  # fmt: skip
+        _name(axis, method, at, places.get(method, ((0, 7), "center", "bottom")), style.RED)
+
+
+def _name(axis: Axes, method: str, at: tuple[float, float], place: tuple[tuple[int, int], str, str], ink: str) -> None:
+    """The name of a method beside its mark, for those to whom its colour says nothing."""
+    offset, ha, va = place
+    words = methods.label(method)
+    axis.annotate(words, at, xytext=offset, textcoords="offset points", ha=ha, va=va, fontsize=6.5, color=ink)
 
 
 def _measured_row(
-    axis: Axes, table: pd.DataFrame, task: TaskEntry, row: Row, said: list[str], *, over_optimum: bool
+    axis: Axes, table: pd.DataFrame, task: TaskEntry, row: Row, said: list[str], places: Places, *, over_optimum: bool
 ) -> bool:
     """Draw a row with its intervals, if it is stored; as released, on the data that its printed row comes from."""
     dataset, look = measured_on(task.name, row[0]) if row[1] == "released" else task.name, style.look(row)
@@ -98,6 +105,8 @@ def _measured_row(
         xerr=[[x["mean"] - x["ci_low"]], [x["ci_high"] - x["mean"]]],
         yerr=[[y["mean"] - y["ci_low"]], [y["ci_high"] - y["mean"]]],
     )  # fmt: skip
+    if row[1] == "faithful":
+        _name(axis, row[0], (x["mean"], y["mean"]), places.get(row[0], ((6, -3), "left", "center")), style.GREY)
     if dataset != task.name:
         said.append(f"{look.label} is shown on {tasks.label(dataset)}, from which its printed row comes.")
     return True

@@ -49,7 +49,7 @@ METHODS: list[Method] = [
     _with_alpha("1", 1.0, ">"),
     Method(
         "rsgg-ce-certified-greedy", "beyond", f"{CONTROLS}:InstanceCounterfactuals",
-        "RSGG-CE, taught and certified, chosen greedily", NAVY, "s", seconds_per_fold=60,
+        "RSGG-CE, taught and certified, chosen greedily", NAVY, "D", seconds_per_fold=60,
     ),
     Method(
         "real-graphs", "control", f"{CONTROLS}:RealGraphs", "Real graphs, chosen greedily", GREY, "o",

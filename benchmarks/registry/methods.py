@@ -50,7 +50,7 @@ class Method:
             user's).
         explainer: the class, as "module:Class".
         label: its one public name.
-        colour, marker: how figures draw it.
+        colour, marker: how figures draw it; a square is a row as released and nothing else.
         options: hyper-parameters that differ from the class's defaults.
         on: further options by task.
         tasks, limit: the tasks that it is defined for (None: all), and why not for others.
@@ -321,11 +321,11 @@ METHODS: list[Method] = [
     # Beyond the paper: a ranked search instead of sampled coins, with scores that are taught, trained by score
     # function, or none.
     Method(
-        "rsgg-ce-taught", "beyond", TAUGHT, "RSGG-CE, taught", NAVY, "o", on=TAUGHT_ON, chosen_on=TRIED_ON,
+        "rsgg-ce-taught", "beyond", TAUGHT, "RSGG-CE, taught", NAVY, "p", on=TAUGHT_ON, chosen_on=TRIED_ON,
         revision=2, seconds_per_fold=5,
     ),
     Method(
-        "rsgg-ce-certified", "beyond", TAUGHT, "RSGG-CE, taught and certified", NAVY, "s", CERTIFIED, TAUGHT_ON,
+        "rsgg-ce-certified", "beyond", TAUGHT, "RSGG-CE, taught and certified", NAVY, "D", CERTIFIED, TAUGHT_ON,
         chosen_on=TRIED_ON, renamed_too=True, revision=2, seconds_per_fold=5,
     ),
     Method(
@@ -333,17 +333,17 @@ METHODS: list[Method] = [
         TAUGHT_ON, tasks=SWAPPED_ON, limit="on Table 1's data certified edits are the fewest", seconds_per_fold=10,
     ),
     Method(
-        "rsgg-ce-feasible", "beyond", TAUGHT, "RSGG-CE, certified, feasible", NAVY, "v", CERTIFIED,
+        "rsgg-ce-feasible", "beyond", TAUGHT, "RSGG-CE, certified, feasible", NAVY, "d", CERTIFIED,
         dict.fromkeys(LABELLED_TASKS, FEW_MIXTURES),
         learnt_only=True, limit=NO_DOMAIN, feasible=True, seconds_per_fold=60,
     ),
     Method(
-        "rsgg-ce-nodes", "beyond", TAUGHT, "RSGG-CE, certified, node edits", NAVY, "^",
+        "rsgg-ce-nodes", "beyond", TAUGHT, "RSGG-CE, certified, node edits", NAVY, "*",
         {**CERTIFIED, "node_edits": True}, TAUGHT_ON, learnt_only=True, limit="elsewhere nodes have no labels",
         seconds_per_fold=60,
     ),
     Method(
-        "rsgg-ce-ranked", "beyond", RANKED, "RSGG-CE, by score function, ranked", NAVY, "D", CERTIFIED,
+        "rsgg-ce-ranked", "beyond", RANKED, "RSGG-CE, by score function, ranked", NAVY, "X", CERTIFIED,
         {"asd": RSGG_ON_ASD}, chosen_on=TRIED_ON, revision=2, seconds_per_fold=60,
     ),
     Method(
@@ -478,11 +478,11 @@ METHODS: list[Method] = [
     Method("two-sided-min", "search", f"{CONTROLS}:TwoSidedMinimised", "Random order + minimiser", "black", "o"),
     Method(
         "two-sided-min-feasible", "search", f"{CONTROLS}:TwoSidedMinimised", "Random order + minimiser, feasible",
-        "black", "D", learnt_only=True, limit=NO_DOMAIN, feasible=True,
+        "black", "d", learnt_only=True, limit=NO_DOMAIN, feasible=True,
     ),
     Method("random", "control", f"{CONTROLS}:RandomEdits", "Random edits until a flip", GREY, "P"),
     Method(
-        "one-removal", "control", f"{CONTROLS}:OneRemoval", "One random removal", GREY, "s", learnt_only=True,
+        "one-removal", "control", f"{CONTROLS}:OneRemoval", "One random removal", GREY, "1", learnt_only=True,
         limit=NO_DOMAIN,
     ),
     Method(

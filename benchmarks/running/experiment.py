@@ -374,9 +374,10 @@ def dry_run(cells: Sequence[Cell], store: Store, options: RunOptions) -> None:
     rows: dict[str, list[Cell]] = {}
     for cell in cells:
         rows.setdefault(cell.method.title, []).append(cell)
+    widest = max(map(len, rows), default=0)
     for method, own in rows.items():
         possible = [cell for cell in own if not cell.method.unsupported(cell.task.name)]
         left = [cell for cell in possible if cell.key not in there]
         said = f"{len(possible)} cells, {len(possible) - len(left)} stored"
         said += f", {in_words(sum(map(durations.expect, left)))} on one worker" if left else ""
-        print(f"{method:<28} {said if possible else own[0].method.unsupported(own[0].task.name)}")
+        print(f"{method:<{widest}} {said if possible else own[0].method.unsupported(own[0].task.name)}")

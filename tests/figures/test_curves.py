@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from benchmarks.results.reader import Results
@@ -183,6 +184,32 @@ def test_every_fit_is_a_thin_line_below_their_median(tmp_path: Path, monkeypatch
     assert points(axis, "loss of 𝔻") == [(0, 0.2), (1, 0.2), (2, 0.2)] and points(axis, "loss of 𝔾")[0] == (0, 0.4)
     thin = sorted(float(np.asarray(line.get_ydata())[0]) for line in axis.lines if line.get_linewidth() < 0.5)
     assert np.allclose(thin, [0.1, 0.2, 0.2, 0.4, 0.9, 1.8])
+
+
+def test_losses_fill_their_own_panel_and_a_logarithm_is_said() -> None:
+    drawing, axes = plt.subplots(1, 2)
+    for axis, top in zip(axes, (0.6, 90.0), strict=True):
+        axis.plot([0, 1], [0.1, top])
+        convergence._scale(axis)
+        assert top < axis.get_ylim()[1] < 1.3 * top, "no panel is scaled to another one's losses"
+    assert [axis.get_yscale() for axis in axes] == ["linear", "symlog"]
+    assert [axis.get_title(loc="right") for axis in axes] == ["", "symlog"]
+    assert 0 <= axes[1].get_yticks().max() <= axes[1].get_ylim()[1]
+    plt.close(drawing)
+
+
+def test_marks_at_nothing_are_seen_whole_and_legends_have_no_bars(tmp_path: Path) -> None:
+    about = {"value": 28, "method": "cf2", "variant": "faithful", "se": 0.1, "folds": 10}
+    rows = [{**about, "metric": metric, "mean": mean} for metric, mean in (("ged", 0.0), ("correctness", 0.0))]
+    rows += [{**row, "value": 3, "mean": 1.0} for row in rows]
+    pd.DataFrame(rows).assign(ci_low=0.0, ci_high=0.2).to_csv(tmp_path / "ablation_cycle_size.csv", index=False)
+    drawn = next(one for one in ablation.draw(Results.of(tmp_path)) if one.name == "ablation_cycle_size")
+    (curve,) = [line for line in drawn.figure.axes[0].lines if len(line.get_xydata()) == 2 and line.get_marker() == "o"]
+    assert not curve.get_clip_on()
+    legend = next(legend for axis in drawn.figure.axes if (legend := axis.get_legend()))
+    assert [text.get_text() for text in legend.get_texts()] == ["CF² ∇"]
+    assert not any(isinstance(one, LineCollection) for one in legend.findobj())
+    plt.close("all")
 
 
 # -- Nothing stored ------------------------------------------------------------------------------------------------

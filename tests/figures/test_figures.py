@@ -7,6 +7,7 @@ import os
 import runpy
 import subprocess
 import sys
+import warnings
 from importlib import import_module
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from benchmarks.registry import methods, tasks
 from benchmarks.results.artefacts import sha256_of
@@ -134,6 +136,13 @@ def test_rows_of_one_colour_have_markers_that_can_be_told_apart() -> None:
             seen[look] = str(row)
 
 
+def test_a_square_is_a_row_as_released() -> None:
+    """Captions say so; a second meaning of the same mark would make them false."""
+    for row, one in methods.rows().items():
+        if not one.base:
+            assert (one.marker == "s") <= one.as_released, row
+
+
 def test_the_gallery_lists_every_module_that_draws() -> None:
     modules = {path.stem for path in (ROOT / "figures").glob("*.py") if "def draw(results" in path.read_text("utf-8")}
     assert modules == set(gallery.MODULES) and set(gallery.LONGEST_FIRST) < modules
@@ -188,6 +197,41 @@ def test_no_drawing_module_loads_torch_or_a_model() -> None:
     )
     done = run("-c", f"import sys, {modules}; print({heavy})")
     assert done.stdout.strip() == "[]", done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("module", gallery.MODULES)
+def test_no_picture_for_a_paper_has_a_path_or_a_title_in_it(
+    module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left: list[str] = []
+
+    def looked_at(drawing: Figure, *_: object) -> None:
+        left.extend(text.get_text() for text in drawing.findobj(Text) if text.get_visible())
+        assert not drawing.get_suptitle()
+
+    monkeypatch.setattr(style, "save", looked_at)
+    figure.saved(
+        module, import_module(f"figures.{module}").draw, Results((tmp_path,)), tmp_path, figure.Edition(paper=True)
+    )
+    told = [
+        words for words in left if any(sign in words.lower() for sign in ("from ", "no file", ".csv", "each method"))
+    ]
+    assert left and not told
+
+
+@pytest.mark.parametrize("serif", [False, True])
+def test_every_sign_of_a_row_has_a_letter(serif: bool) -> None:
+    """A sign that the font lacks is drawn as a box, and matplotlib warns of it."""
+    signs = "".join(sorted({sign for row in methods.rows() for sign in style.look(row).label}))
+    style.use(serif=serif)
+    drawing = plt.figure()
+    drawing.text(0.1, 0.5, f"{signs} −→←↑↓≠𝔾𝔻Φ")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        drawing.draw_without_rendering()
+        drawing.canvas.draw()
+    plt.close(drawing)
+    style.use()
 
 
 def test_modules_are_what_they_say() -> None:

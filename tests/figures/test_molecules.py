@@ -142,6 +142,7 @@ def test_the_lines_of_bonds() -> None:
 
 def test_what_is_missing_is_said(drawn: Drawn, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert any("Random order" in gap for gap in drawn.missing), "rows of the figure that are not stored"
+    assert not any("MACCS" in gap for gap in drawn.missing), "it is not defined on MUTAG: nothing is missing"
     (nothing,) = figure.draw(Results((tmp_path,)))
     assert nothing.missing == ("table2.csv, which ./reproduce.sh table2 computes",)
     table = pd.read_csv(folder / "table2.csv")

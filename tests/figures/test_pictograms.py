@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
@@ -229,6 +230,25 @@ def test_the_legend_is_saved_below_the_panels_and_a_paper_gets_no_path(tmp_path:
     assert legend.get_window_extent().y1 < lowest_panel
     assert any("Drawn from" in text.get_text() for text in report.texts)
     assert not any("Drawn from" in text.get_text() or "each method" in text.get_text() for text in paper.texts)
+
+
+def test_the_edits_alone_stand_below_the_counterfactual_and_cover_nothing_of_it() -> None:
+    drawing, axis = plt.subplots()
+    axis.set(aspect="equal", xlim=(-qualitative.EDGE, qualitative.EDGE))
+    axis.set_ylim(-qualitative.EDGE - qualitative.ALONE, qualitative.EDGE)
+    where = np.array([[-1.0, -1.0], [1.0, -1.0], [0.0, 1.0]])
+    codes = np.zeros((3, 3), dtype=np.uint8)
+    codes[0, 1] = codes[1, 0] = pictograms.REMOVED
+    codes[0, 2] = codes[2, 0] = pictograms.KEPT
+    qualitative.edges(axis, codes, where)
+    qualitative._inset(axis, codes, where)
+    drawing.draw_without_rendering()
+    (inset,) = axis.child_axes
+    highest = inset.get_window_extent().y1
+    assert (axis.transData.transform(where)[:, 1] > highest).all()
+    drawn = [len(lines.get_segments()) for lines in inset.collections if isinstance(lines, LineCollection)]
+    assert sorted(drawn) == [0, 1], "the removed edge alone"
+    plt.close(drawing)
 
 
 def test_brain_regions_are_those_of_the_atlas_in_pairs() -> None:

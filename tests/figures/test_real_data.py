@@ -51,6 +51,20 @@ def test_a_panel_per_task_has_every_row_at_its_place(drawn: dict[str, Drawn], ta
         assert points == expected, "rows + min and the identity are left out"
 
 
+def test_no_mark_lies_outside_its_panel(tmp_path: Path, table: pd.DataFrame) -> None:
+    """A real graph of the other class is as plausible as can be; an empty one may have no plausibility at all."""
+    extreme = table.assign(mean=np.where(table["method"] == "obs", 1.0, 0.0))
+    extreme.to_csv(tmp_path / "table2.csv", index=False)
+    (planes, _) = real_data.draw(Results((tmp_path,)))
+    for axis in (axis for axis in planes.figure.axes if axis.get_visible()):
+        (low, high), inside = axis.get_ylim(), axis.get_window_extent()
+        assert low < 0 and high > 1
+        for mark in (line for line in axis.lines if len(np.asarray(line.get_xydata())) == 1):
+            x, y = axis.transData.transform(np.asarray(mark.get_xydata()))[0]
+            assert inside.contains(x, y)
+    plt.close("all")
+
+
 def test_ranks_are_those_of_scipy(table: pd.DataFrame, drawn: dict[str, Drawn]) -> None:
     values = real_data.means_of(table)["area_over_ged"].unstack("task")
     expected = np.mean([rankdata(-values[task]) for task in values], axis=0)
