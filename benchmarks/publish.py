@@ -110,9 +110,9 @@ def publish(source: Path, out: Path, data_dir: Path | None = None) -> str:
         for name in unlisted(out, {}):  # all files: ledgers and copies may have changed since they were listed
             files.add(name)
         files.forget_what_is_gone()
-    files = len(read_manifest(out)["files"])
+    count = len(read_manifest(out)["files"])
     following = f"./reproduce.sh verify --out {shown(out)}"
-    return f"{shown(out)} holds {files} files, all of them in its manifest.\nNext: {following}."
+    return f"{shown(out)} holds {count} files, all of them in its manifest.\nNext: {following}."
 
 
 def check_data(stores: Sequence[Store], data_dir: Path | None) -> None:

@@ -521,15 +521,14 @@ def joined(cells: Iterable[Stored]) -> pd.DataFrame:
 
 def curves(cells: Iterable[Stored]) -> pd.DataFrame:
     """The training curves of these cells, with columns that say whose they are."""
-    found = [stored for stored in cells if stored.history is not None]
-    frames = [_same_curves(list(alike)) for _, alike in groupby(found, lambda stored: stored.history.schema)]
+    found = [(stored.history, stored.whose) for stored in cells if stored.history is not None]
+    frames = [_same_curves(list(alike)) for _, alike in groupby(found, lambda one: one[0].schema)]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
-def _same_curves(cells: Sequence[Stored]) -> pd.DataFrame:
-    """The training curves of cells that have the same columns: one table is made a frame far sooner than hundreds."""
-    tables = [stored.history for stored in cells if stored.history is not None]
-    whose = pd.DataFrame([stored.whose for stored in cells])
+def _same_curves(cells: Sequence[tuple[pa.Table, Metadata]]) -> pd.DataFrame:
+    """Training curves that have the same columns: one table is made a frame far sooner than hundreds."""
+    tables, whose = [curve for curve, _ in cells], pd.DataFrame([of for _, of in cells])
     of_cell = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
     return pa.concat_tables(tables).to_pandas().assign(**{name: whose[name].to_numpy()[of_cell] for name in whose})
 

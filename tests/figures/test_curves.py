@@ -204,7 +204,11 @@ def test_marks_at_nothing_are_seen_whole_and_legends_have_no_bars(tmp_path: Path
     rows += [{**row, "value": 3, "mean": 1.0} for row in rows]
     pd.DataFrame(rows).assign(ci_low=0.0, ci_high=0.2).to_csv(tmp_path / "ablation_cycle_size.csv", index=False)
     drawn = next(one for one in ablation.draw(Results.of(tmp_path)) if one.name == "ablation_cycle_size")
-    (curve,) = [line for line in drawn.figure.axes[0].lines if len(line.get_xydata()) == 2 and line.get_marker() == "o"]
+    (curve,) = [
+        line
+        for line in drawn.figure.axes[0].lines
+        if len(np.asarray(line.get_xdata())) == 2 and line.get_marker() == "o"
+    ]
     assert not curve.get_clip_on()
     legend = next(legend for axis in drawn.figure.axes if (legend := axis.get_legend()))
     assert [text.get_text() for text in legend.get_texts()] == ["CF² ∇"]
