@@ -201,7 +201,9 @@ def page(panels: Panels, colours: Sequence[str], heading: str, source: str) -> t
     down = max(down, 1330) if beside else down  # what is enlarged needs that
     bottom = 125 + down * (2 if beside else len(panels))
     sheet = Page(max(round(style.PAGE * dpi), left + width * scale), bottom + dpi // 3, dpi, colours)
-    sheet.text(left, 30, f"(a) {heading}" if beside else heading, 8, gid=figure.FOR_THE_REPORT)
+    if beside:
+        sheet.text(left, 30, "(a)", 8)  # (b) and (c) are the enlarged blocks
+    sheet.text(left + (130 if beside else 0), 30, heading, 8, gid=figure.FOR_THE_REPORT)
     for i, (label, panel) in enumerate(panels.items()):
         x, y = (left + i % 3 * ACROSS, 125 + i // 3 * down) if beside else (left, 125 + i * down)
         said = f"{label}: {panel if isinstance(panel, str) else panel.words}"

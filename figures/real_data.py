@@ -62,7 +62,7 @@ def planes(means: pd.DataFrame, results: Results) -> Figure:
     columns = min(PANELS_PER_ROW, len(shown))
     lines = -(-len(shown) // columns)
     drawing, axes = plt.subplots(
-        lines, columns, figsize=(style.PAGE * 1.2, 2.1 * lines + 0.6), squeeze=False, sharex=True, sharey=True
+        lines, columns, figsize=(style.PAGE, 1.9 * lines + 0.8), squeeze=False, sharex=True, sharey=True
     )
     for axis in axes.flat[len(shown) :]:
         axis.set_visible(False)
@@ -104,6 +104,7 @@ def _plane(axis: Axes, means: pd.DataFrame) -> None:
 def ranks(means: pd.DataFrame, results: Results) -> Figure:
     """A diagram per metric of `RANKED`, for the rows that all tasks have."""
     drawing, axes = plt.subplots(len(RANKED), 1, figsize=(style.PAGE, 5.2), squeeze=False)
+    drawing.set_layout_engine("constrained", w_pad=0.2)  # names are as far from the axes as these are wide
     for axis, (metric, says) in zip(axes[:, 0], RANKED.items(), strict=True):
         values = means[metric].unstack("task").dropna()
         values.index = [style.look(row).label for row in values.index]

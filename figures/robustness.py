@@ -65,12 +65,12 @@ def dots(table: pd.DataFrame, results: Results) -> Figure:
     if table.empty:
         return figure.not_computed()
     rows = rows_of(table)
-    size = (style.PAGE * 1.25, 1.6 + 0.19 * max(4, len(rows)))
+    size = (style.PAGE, 1.6 + 0.19 * max(4, len(rows)))
     drawing, (axes,) = plt.subplots(1, len(PANELS), figsize=size, sharey=True, squeeze=False)
     chance = by_chance(table)
     for axis, (metric, title) in zip(axes, PANELS.items(), strict=True):
         _panel(axis, table, metric, rows, chance if metric == "actionable" else set())
-        axis.set_title(title, fontsize=7)
+        axis.set_title(title, fontsize=6)
         axis.set(xlim=(-0.08, 1.08), xticks=(0, 0.5, 1), xticklabels=("0", ".5", "1"))
     style.row_names(axes[0], rows)
     handles = [
