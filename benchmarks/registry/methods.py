@@ -509,7 +509,16 @@ ALREADY_MINIMAL = (
 )  # fmt: skip
 WHOLE_MOLECULES = ("maccs", "meg-molecules")  # some of the edits between two molecules make no molecule
 SEARCHES_MADE_MINIMAL = ("obs", "ddbs", "irand", "dce")
-MINIMAL_MARKERS = {"o": "8", "s": "p", "D": "d", "^": "2", "v": "1", "<": "3", ">": "4"}  # by marker of the base
+MINIMAL_MARKERS = {
+    "o": "8",
+    "s": "p",
+    "D": "d",
+    "^": "2",
+    "v": "1",
+    "<": "3",
+    ">": "4",
+    "*": "X",
+}  # by marker of the base
 
 
 def made_minimal(base: Method) -> Method:
