@@ -10,6 +10,7 @@ explain. From the ledgers, their measures and `table2_graphs.parquet`.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -44,7 +45,7 @@ DASHES = {"removed": (0, (2.2, 1.6))}
 APART = 0.17  # of the lines of a double bond, a bond being 1 long
 BOW = 0.12  # of an added bond, as a share of its length: a straight one could run through atoms that it does not join
 MARGIN = 0.6  # around a molecule, for symbols
-WORDS = 0.36  # inches below a molecule
+WORDS, SMALL = 0.36, 5.5  # inches below a molecule, and the size of the letters there
 NOT_SANITISED = "°"  # behind "feasible" where valences were not asked about
 
 Answers = Mapping[Row, pd.DataFrame]
@@ -180,9 +181,15 @@ def _panels(rows: Sequence[Line], answers: Answers) -> Figure:
     for beside, line in zip(axes, rows, strict=False):
         for axis, panel in zip(beside, line.panels, strict=True):
             molecule(axis, line, panel, width)
-            axis.set_xlabel("\n".join(panel.said), fontsize=5.5, labelpad=1, linespacing=1.15)
+            axis.set_xlabel(below(panel.said, width), fontsize=SMALL, labelpad=1, linespacing=1.15)
     style.legend_below(drawing, _legend(), 6)
     return drawing
+
+
+def below(said: Sequence[str], width: float) -> str:
+    """What is said of a panel, in lines that are no wider than it is, in inches."""
+    signs = int(width * 72 / (0.63 * SMALL))
+    return "\n".join(part for line in said for part in textwrap.wrap(line, signs))
 
 
 def _legend() -> list[Line2D]:

@@ -129,6 +129,16 @@ def test_below_each_panel_stands_what_the_ledger_says(drawn: Drawn) -> None:
     assert panel(drawn, 17, 2).get_xlabel() == "nothing found"
 
 
+def test_words_below_a_panel_are_no_wider_than_it() -> None:
+    drawing = plt.figure(figsize=(7, 2))
+    said = ["valid, feasible", "GED 12: −3 +3 bonds, N→O, C→N, N→C, O→S, +N, 2 × −Cl", "plausibility 0.07"]
+    for width in (1.0, 1.17, 1.4):
+        words = drawing.text(0, 0, figure.below(said, width), fontsize=figure.SMALL)
+        assert words.get_window_extent().width <= width * drawing.dpi
+        assert words.get_text().replace("\n", " ") == " ".join(said)
+    plt.close(drawing)
+
+
 def test_the_lines_of_bonds() -> None:
     where = np.array([[0.0, 0.0], [1.0, 0.0]])
     (single,) = figure.bond_lines((0, 1), "single", where, None)
