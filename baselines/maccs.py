@@ -45,10 +45,9 @@ RDKit and SELFIES are an optional extra: pip install "rsgg[molecules]".
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar, Self
 
@@ -59,12 +58,13 @@ from scipy.sparse.linalg import eigsh
 from scipy.spatial import cKDTree
 from torch import Tensor
 
+from rsgg.baselines.known_molecules import Instance, MoleculeExplainer
 from rsgg.data.molecules import load_rdkit
 from rsgg.edits import Edited
 from rsgg.errors import UsageError
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, hyper
-from rsgg.graph import Graph, GraphBatch
-from rsgg.molecule_edits import ECFP4_RADIUS, KnownMolecules, Molecule, MoleculeGraph, as_edits, questions
+from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, hyper
+from rsgg.graph import GraphBatch
+from rsgg.molecule_edits import ECFP4_RADIUS, Molecule, MoleculeGraph, as_edits, questions
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.seeds import numpy_rng, seed_for
 
@@ -86,7 +86,7 @@ class Sample:
 
 
 @dataclass(kw_only=True)
-class MACCS(Explainer):
+class MACCS(MoleculeExplainer):
     """The most similar of many randomly changed molecules that has another class; see the top of the file."""
 
     samples: int = hyper(3000, "num_samples", paper=3000, doc="texts that are changed, for each graph", at_least=1)
@@ -96,9 +96,6 @@ class MACCS(Explainer):
     )
     eps: float = hyper(0.15, "ε", paper=0.15, doc="distance of neighbours in the plane", above=0)
     min_samples: int = hyper(5, "min_samples", paper=5, doc="neighbours of the core of a cluster", at_least=1)
-    molecules: KnownMolecules | None = field(
-        default=None, metadata={"doc": "which molecules the graphs are; it is given with the data"}
-    )
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         adds=True, removes=True, permutation_invariant=False, targets=True
@@ -112,31 +109,23 @@ class MACCS(Explainer):
         self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
     ) -> list[Candidate]:
         self.dropped_: Counter[str] = Counter()
-        results = []
-        with load_rdkit()[1]():  # RDKit prints a line for every text that is no molecule
-            for i, (graph, c) in enumerate(zip(graphs, classes.tolist(), strict=True)):
-                results += self._of_graph(graph, graphs, c, oracle, i * k, k, seed)
-        return results
+        return super()._explain(graphs, classes, oracle, k, seed)
 
-    def _of_graph(
-        self, graph: Graph, like: GraphBatch, c: int, oracle: CountingOracle, owner: int, k: int, seed: int
-    ) -> list[Candidate]:
-        """The k candidates of one graph, whose questions are all the first one's."""
-        smiles = None if self.molecules is None else self.molecules.smiles.get(graph.name)
-        if self.molecules is None or smiles is None or like.features is None:
-            return [Candidate(None, "it is not known which molecule the graph is")] * k
+    def _of_molecule(self, instance: Instance, oracle: CountingOracle, k: int, seed: int) -> list[Candidate]:
+        graph, owner = instance.graph, instance.owner
         try:
-            base = Base.of(smiles, alphabet(self.alphabet))
+            base = Base.of(instance.smiles, alphabet(self.alphabet))
         except UsageError as error:
             return [Candidate(None, str(error).rstrip("."))] * k
-        columns = {element: column for column, element in enumerate(self.molecules.elements)}
-        made, dropped = self._made(base, columns, (seed, "maccs", graph.name))
+        made, dropped = self._made(base, instance.columns, (seed, "maccs", graph.name))
         made.sort(key=lambda one: -one.similarity)
         asked = made[: int(min(oracle.left(owner), len(made)))]
         if not asked:
             return [Candidate(None, BUDGET_USED_UP if made else "no change of its SELFIES is a molecule")] * k
-        answers = oracle.predict(questions([one.graph for one in asked], like), torch.full((len(asked),), owner))
-        flips = (answers != c).numpy() & np.array([one.similarity < 1 for one in asked])
+        answers = oracle.predict(
+            questions([one.graph for one in asked], instance.like), torch.full((len(asked),), owner)
+        )
+        flips = (answers != instance.class_).numpy() & np.array([one.similarity < 1 for one in asked])
         found: list[Edited] = []
         for position in self._order(base, asked, flips, k):
             edited = as_edits(graph, asked[position].graph)
@@ -201,17 +190,6 @@ class MACCS(Explainer):
         best_of = {cluster_of[position]: position for position in reversed(by_similarity)}
         first = sorted(best_of.values())
         return first + [position for position in by_similarity if position not in set(first)]
-
-    def _state(self) -> dict[str, Tensor]:
-        if self.molecules is None:
-            return {}
-        text = json.dumps([dict(self.molecules.smiles), self.molecules.elements])
-        return {"molecules": torch.tensor(list(text.encode()), dtype=torch.uint8)}
-
-    def _restore(self, state: dict[str, Tensor]) -> None:
-        if "molecules" in state:
-            smiles, elements = json.loads(bytes(state["molecules"].tolist()))
-            self.molecules = KnownMolecules(smiles, tuple(elements))
 
 
 # -- Texts ---------------------------------------------------------------------------------------------------------

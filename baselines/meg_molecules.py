@@ -16,26 +16,26 @@ bonds' orders only, which the graph does not have, are no answers.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import torch
 from torch import Tensor
 
+from rsgg.baselines.known_molecules import Instance, MoleculeExplainer
 from rsgg.baselines.meg import Judgement, Played, Recipe, q_learning
 from rsgg.baselines.molecules import Molecule, MoleculeEnvironment, canonical
 from rsgg.data.molecules import load_rdkit
 from rsgg.errors import GraphError
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Choice, Explainer, hyper
+from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Choice, hyper
 from rsgg.graph import Graph, GraphBatch
-from rsgg.molecule_edits import KnownMolecules, MoleculeGraph, as_edits, questions
+from rsgg.molecule_edits import MoleculeGraph, as_edits, questions
 from rsgg.oracles.oracle import CountingOracle
 
 
 @dataclass(kw_only=True)
-class MoleculeMEG(Explainer):
+class MoleculeMEG(MoleculeExplainer):
     """Q-learning over valid molecules, for graphs whose molecules are known; see the top of the file."""
 
     episodes: int = hyper(200, "episodes", space=Choice((100, 200, 400, 800)), paper=5000, at_least=1)
@@ -48,9 +48,6 @@ class MoleculeMEG(Explainer):
     discount: float = hyper(0.95, "γ", paper=0.95, at_least=0, at_most=1)
     polyak: float = hyper(0.995, "polyak", paper=0.995, at_least=0, at_most=1)
     keep: int = hyper(10, "counterfactuals", paper=10, at_least=1, doc="end states that are kept")
-    molecules: KnownMolecules | None = field(
-        default=None, metadata={"doc": "which molecules the graphs are; it is given with the data"}
-    )
 
     capabilities: ClassVar[Capabilities] = Capabilities(adds=True, removes=True, permutation_invariant=False)
 
@@ -58,32 +55,18 @@ class MoleculeMEG(Explainer):
     def tiny(cls) -> Self:
         return cls(episodes=20, decay=0.9)
 
-    def _explain(
-        self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
-    ) -> list[Candidate]:
-        results = []
-        with load_rdkit()[1]():  # RDKit prints a line for every edit that makes no molecule
-            for i, (graph, c) in enumerate(zip(graphs, classes.tolist(), strict=True)):
-                results += self._of_graph(graph, graphs, c, oracle, i * k, k, seed)
-        return results
-
-    def _of_graph(
-        self, graph: Graph, like: GraphBatch, c: int, oracle: CountingOracle, owner: int, k: int, seed: int
-    ) -> list[Candidate]:
-        """The k candidates of one graph, whose questions are all the first one's."""
-        smiles = None if self.molecules is None else self.molecules.smiles.get(graph.name)
-        if self.molecules is None or smiles is None or like.features is None:
-            return [Candidate(None, "it is not known which molecule the graph is")] * k
+    def _of_molecule(self, instance: Instance, oracle: CountingOracle, k: int, seed: int) -> list[Candidate]:
+        graph, owner = instance.graph, instance.owner
         try:
-            start = canonical(smiles)
+            start = canonical(instance.smiles)
             elements = tuple(sorted(set(Molecule.from_smiles(start).elements)))
         except GraphError as error:
             return [Candidate(None, str(error).rstrip("."))] * k
-        asked = _Asked(like, oracle, owner, {element: i for i, element in enumerate(self.molecules.elements)})
+        asked = _Asked(instance.like, oracle, owner, instance.columns)
         if not set(elements) <= set(asked.columns):
             return [Candidate(None, "the molecule has an element that the graphs do not have")] * k
         environment = MoleculeEnvironment(start, asked, elements)
-        environment.class_ = c
+        environment.class_ = instance.class_
 
         def judged(state: str) -> Judgement | None:
             new = state not in environment.probabilities
@@ -107,17 +90,6 @@ class MoleculeMEG(Explainer):
 
     def _recipe(self) -> Recipe:
         return Recipe(**{name: getattr(self, name) for name in Recipe.__dataclass_fields__})
-
-    def _state(self) -> dict[str, Tensor]:
-        if self.molecules is None:
-            return {}
-        text = json.dumps([dict(self.molecules.smiles), self.molecules.elements])
-        return {"molecules": torch.tensor(list(text.encode()), dtype=torch.uint8)}
-
-    def _restore(self, state: dict[str, Tensor]) -> None:
-        if "molecules" in state:
-            smiles, elements = json.loads(bytes(state["molecules"].tolist()))
-            self.molecules = KnownMolecules(smiles, tuple(elements))
 
 
 @dataclass(eq=False)
