@@ -348,6 +348,7 @@ def publish(
 def verify(
     sample: Annotated[int, typer.Option(min=0, help="Cells that are computed again and compared.")] = 0,
     derive: Annotated[int, typer.Option(min=0, help="Cells whose metrics are derived again from their edits.")] = 20,
+    tables: Annotated[bool, typer.Option(help="Make the reference's tables again: most of the time.")] = True,
     seed: Annotated[int, typer.Option(help="Another seed chooses other cells.")] = 0,
     data_dir: DataDir = None,
     out: Annotated[
@@ -358,7 +359,9 @@ def verify(
 
     folders = dict.fromkeys((out, REFERENCE))
     say = partial(print, flush=True)  # it takes minutes, and somebody may read along through a pipe
-    findings = verify_stored(list(folders), derive=derive, sample=sample, seed=seed, data_dir=data_dir, say=say)
+    findings = verify_stored(
+        list(folders), derive=derive, sample=sample, tables=tables, seed=seed, data_dir=data_dir, say=say
+    )
     raise typer.Exit(1 if findings.wrong else 0)
 
 

@@ -41,9 +41,9 @@ def pytest_collection_finish() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests marked `asd` need its files, which are not part of the project; those marked `long` are asked for.
 
-    The longest test comes first: were it among the last, one worker would wait for the other at the end.
+    Those in a browser come first: its page takes long to build, and were it built at the end, one worker would wait.
     """
-    items.sort(key=lambda item: item.name != "test_the_committed_reference_passes")
+    items.sort(key=lambda item: "browser" not in item.nodeid)
     for item in items:
         if item.get_closest_marker("long") and "RSGG_LONG" not in os.environ:
             item.add_marker(pytest.mark.skip(reason="long: ./reproduce.sh test --long runs it"))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -132,11 +133,12 @@ def _rows_by_tasks(table: pd.DataFrame, one: Overview) -> Sheet:
     names, rows, notes = _tasks(table), [], []
     marks = {name: ranked(table[table["task"] == name], one) for name in names}
     for label, lines in by_row(table):
-        row, own = _whose(lines), lines[lines["metric"] == one.metric].set_index("task")
+        row = _whose(lines)
+        own = {line["task"]: line for line in lines[lines["metric"] == one.metric].to_dict("records")}
         cells = [Cell(label)]
         for name in names:
-            line = own.loc[name] if name in own.index else None
-            cells.append(_cell(line, one.decimals, marks[name].get(row, "") if row[1] != "control" else ""))
+            mark = marks[name].get(row, "") if row[1] != "control" else ""
+            cells.append(_cell(own.get(name), one.decimals, mark))
         rows.append((row, cells))
     for name in names:
         ahead = [row_label(*row) for row, mark in marks[name].items() if row[1] == "control" and mark == "best"]
@@ -171,7 +173,7 @@ def ranked(lines: pd.DataFrame, one: Overview) -> dict[Row, str]:
     return {**made, **dict.fromkeys(ahead, "best")}
 
 
-def _cell(line: pd.Series | None, decimals: int, mark: str = "") -> Cell:
+def _cell(line: Mapping[str, Any] | None, decimals: int, mark: str = "") -> Cell:
     if line is None:
         return Cell(ABSENT)
     low, high = (number(line[end], decimals) for end in ("ci_low", "ci_high"))
