@@ -407,12 +407,15 @@ def test_a_data_set_begins_with_rows_of_its_own(started: Any, real_page: Path) -
     assert not started.get_log("browser")
 
 
-@pytest.mark.parametrize("width", [360, 390, 768, 1200, 1600])
-def test_the_page_scrolls_one_way_only(browser: Any, page: Path, width: int) -> None:
-    viewport(browser, width, 740)
+def test_the_page_scrolls_one_way_only(browser: Any, page: Path) -> None:
     open_explorer(browser, page, "d=asd")
     browser.execute_script("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+    wider = []
+    for width in (360, 390, 768, 1200, 1600):
+        viewport(browser, width, 740)
+        if browser.execute_script("return document.documentElement.scrollWidth > innerWidth"):
+            wider.append(width)
+    assert not wider
 
 
 def test_what_was_not_computed_is_folded(browser: Any) -> None:
