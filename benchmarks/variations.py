@@ -38,6 +38,7 @@ from benchmarks.registry.names import names, unknown
 from benchmarks.registry.rules import SURE, VARIED_METRICS
 from benchmarks.results.artefacts import Artefacts
 from benchmarks.results.cell import Cell
+from benchmarks.results.ledger import Stored, curves
 from benchmarks.results.summary import accounted
 from benchmarks.running.experiment import Experiment, Finished
 from benchmarks.running.options import VariationOptions
@@ -190,12 +191,11 @@ def is_counted(cell: Cell) -> bool:
     return cell.method.name == "rcexplainer-varied" and not cell.method.options
 
 
-def boundaries(title: str, history: pd.DataFrame, variation_of: Mapping[str, str]) -> pd.DataFrame:
-    """`BOUNDARIES` of one study: what was mined in each fold of the row as it is; empty where nothing is mined."""
+def boundaries(title: str, history: pd.DataFrame) -> pd.DataFrame:
+    """`BOUNDARIES` of one study: what was mined in each of these fits, from their training curves; empty if nothing."""
     if history.empty or "distinct" not in history:
         return pd.DataFrame(columns=list(BOUNDARIES))
-    own = history[history["cell"].map(variation_of) == AS_IT_IS]
-    last = own.dropna(subset=["distinct"]).groupby(["dataset", "seed", "fold"], as_index=False).last()
+    last = history.dropna(subset=["distinct"]).groupby(["dataset", "seed", "fold"], as_index=False).last()
     return last.assign(study=title)[list(BOUNDARIES)].astype(dict.fromkeys(BOUNDARIES[2:], int))
 
 
@@ -210,17 +210,20 @@ class Variations(Experiment):
         return [cell for study in chosen(options).values() for cell in cells_of(study, options)]
 
     def tables(self, done: Finished, files: Artefacts, options: Any) -> None:
+        studies = {title: cells_of(study, options) for title, study in chosen(options).items()}
         tables = [
-            table(title, study, done.ledger, {cell.key: name for cell, name in cells_of(study, options).items()})
-            for title, study in chosen(options).items()
+            table(title, chosen(options)[title], done.ledger, {cell.key: name for cell, name in cells.items()})
+            for title, cells in studies.items()
             if not done.ledger.empty
         ]
         files.csv("variations.csv", pd.concat(tables) if tables else pd.DataFrame(columns=list(COLUMNS)))
-        mined = [
-            boundaries(title, done.history, {cell.key: name for cell, name in cells_of(study, options).items()})
-            for title, study in chosen(options).items()
-        ]
+        mined = [boundaries(title, curves(_as_they_are(cells, done.stored))) for title, cells in studies.items()]
         files.csv("boundaries.csv", pd.concat([pd.DataFrame(columns=list(BOUNDARIES)), *mined]))
+
+
+def _as_they_are(cells: Mapping[Cell, str], stored: Mapping[str, Stored]) -> list[Stored]:
+    """What is stored of the cells in which nothing is changed."""
+    return [stored[cell.key] for cell, name in cells.items() if name == AS_IT_IS and cell.key in stored]
 
 
 if __name__ == "__main__":

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
 from benchmarks.registry.methods import rows
+from benchmarks.results.cell import Cell
+from benchmarks.results.ledger import Store, history_table, ledger_table
+from benchmarks.running.experiment import Finished
 from benchmarks.running.options import VariationOptions
 from benchmarks.variations import (
     AS_IT_IS,
@@ -97,24 +102,29 @@ def test_only_sure_differences_in_correctness_and_ged_matter() -> None:
     assert pd.isna(found["matters"].iloc[0]) and pd.isna(found["matters"].iloc[3])
 
 
-def test_boundaries_are_those_of_the_row_as_it_is() -> None:
-    """The last line of each fold; other variations and other studies do not count."""
-    lines = [
-        {
-            "cell": cell,
-            "dataset": "d",
-            "seed": 0,
-            "fold": fold,
-            "epoch": epoch,
-            "regions": 2.0,
-            "mined": 10.0,
-            "distinct": n,
-        }
-        for cell, fold, n in (("a", 0, 1.0), ("b", 1, 3.0), ("c", 0, 7.0), ("e", 0, 9.0))
-        for epoch in range(2)
-    ]
-    variation_of = {"a": AS_IT_IS, "b": AS_IT_IS, "c": "untrained"}
-    found = boundaries("boundaries", pd.DataFrame(lines), variation_of)
+def test_boundaries_are_those_of_the_row_as_it_is(tmp_path: Path) -> None:
+    """The last line of each fold, as `boundaries.csv` has it of stored cells; other variations do not count."""
+    options, store = VariationOptions(study=["boundaries"], out=tmp_path), Store(tmp_path)
+    cells = cells_of(studies()["boundaries"], options)
+    kept = [cell for cell in cells if cell.fold < 2]
+    for cell in kept:
+        distinct = 1.0 + 2 * cell.fold if cells[cell] == AS_IT_IS else 7.0
+        lines = [{"epoch": epoch, "regions": 2.0, "mined": 10.0, "distinct": distinct - epoch} for epoch in (1, 0)]
+        store.write(cell, ledger_table(pd.DataFrame([row_of(cell)])), history_table(lines), duration=1.0)
+    Variations().write(Finished(kept, store, tmp_path, {}), options)
+    found = pd.read_csv(tmp_path / "boundaries.csv")
     assert list(found.columns) == list(BOUNDARIES) and found["distinct"].tolist() == [1, 3]
     assert found[["fold", "mined"]].to_numpy().tolist() == [[0, 10], [1, 10]] and set(found["study"]) == {"boundaries"}
-    assert boundaries("training", pd.DataFrame(lines)[["cell", "epoch"]], variation_of).empty, "others mine nothing"
+
+
+def row_of(cell: Cell) -> dict[str, object]:
+    """A ledger row of a graph whose class changes by one edit."""
+    numbers = {"seed": cell.seed, "fold": cell.fold, "instance": 0, "candidate": 0, "label": 0, "predicted": 0}
+    sizes = {"predicted_cf": 1, "n_nodes": 5, "n_edges": 5, "calls": 3, "fit_calls": 9, "test_size": 1, "ged": 1.0}
+    names = {"cell": cell.key, "dataset": cell.task.name, "method": cell.method.name, "variant": cell.method.variant}
+    rest = {"seconds": 0.1, "fit_seconds": 0.2, "found": True, "simple": True, "edits": [1], "node_edits": []}
+    return {**names, **numbers, **sizes, **rest, "reason": "", "optimum": None, "removal_auroc": None}
+
+
+def test_studies_that_mine_nothing_have_no_boundaries() -> None:
+    assert boundaries("training", pd.DataFrame([{"dataset": "d", "seed": 0, "fold": 0, "epoch": 1}])).empty
