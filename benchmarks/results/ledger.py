@@ -5,12 +5,15 @@ of the table's content and a sha256 over the metadata themselves. All of it is c
 damaged (cut short, wrong checksum) or stale (another definition) is noticed, reported in one line and treated as
 absent, so it is computed again.
 
-`compact` turns many cells into one file per task, method and variant, with every cell's metadata kept: that is what
-`results/reference` holds. `Store` reads both forms alike, and finds rows by the definitions that are stored in them.
+`compact` turns many cells into one file per method and variant, with every cell's metadata kept: that is what
+`results/reference` holds. Its older files are of one task each; cells that stand there stay there, since a file that is
+written anew takes its place in the history of the repository a second time. `Store` reads all forms alike, and finds
+rows by the definitions that are stored in them.
 
     <root>/cells/<task>/<method>.<variant>/seed0-fold3-<key>.parquet            one cell
     <root>/cells/<task>/<method>.<variant>/seed0-fold3-<key>.history.parquet    its training curves, if any
-    <root>/ledger/<task>.<method>.<variant>.parquet (and .history.parquet)      many cells
+    <root>/ledger/<method>.<variant>.parquet (and .history.parquet)             many cells
+    <root>/ledger/<task>.<method>.<variant>.parquet (and .history.parquet)      many cells of one task: older files
 """
 
 from __future__ import annotations
@@ -242,6 +245,7 @@ class LedgerFile:
     path: Path
     about: dict[str, tuple[Metadata, Metadata]]  # by key: the cell's metadata, and where in the file its rows are
     _whole: dict[str, Stored] = field(default_factory=dict, repr=False)  # the cells that were read and found whole
+    _sealed: set[str] = field(default_factory=set, repr=False)  # those whose metadata were found to be what was written
 
     @classmethod
     def opened(cls, path: Path) -> LedgerFile | Damaged | None:
@@ -264,7 +268,14 @@ class LedgerFile:
     def definition(self, key: str) -> Metadata | Damaged:
         """What defines a cell, as long as its metadata are what was written."""
         meta = self.about[key][0]
-        return meta["definition"] if sealed(meta) == meta else Damaged("has metadata that do not match their checksum")
+        if key not in self._sealed and sealed(meta) != meta:
+            return Damaged("has metadata that do not match their checksum")
+        self._sealed.add(key)
+        return meta["definition"]
+
+    def is_of(self, key: str, task: str) -> bool:
+        definition = self.definition(key)
+        return not isinstance(definition, Damaged) and definition["task"]["name"] == task
 
     def read(self, key: str) -> Stored | Damaged:
         """One cell, checked on its own when it is first read."""
@@ -326,9 +337,10 @@ def _row_name(method: str, variant: str) -> str:
     return f"{_safe(method)}.{_safe(variant)}"
 
 
-def compact_name(definition: Metadata) -> str:
-    method = definition["method"]
-    return f"{_safe(definition['task']['name'])}.{_row_name(method['name'], method['variant'])}.parquet"
+def compact_names(task: str, method: str, variant: str) -> tuple[str, str]:
+    """The files in which many cells of a row on a task may stand: the older one of the task alone, and the row's."""
+    row = _row_name(method, variant)
+    return f"{_safe(task)}.{row}.parquet", f"{row}.parquet"
 
 
 def _listed(folder: Path) -> list[os.DirEntry[str]]:
@@ -380,8 +392,12 @@ class Store:
     def _row_folders(self) -> list[Path]:
         return [row for task in _folders(self.root / "cells") for row in _folders(task)]
 
-    def _compact_path(self, cell: Cell) -> Path:
-        return self.root / "ledger" / compact_name(cell.definition)
+    def _compact_paths(self, task: str, method: str, variant: str) -> list[Path]:
+        return [self.root / "ledger" / name for name in compact_names(task, method, variant)]
+
+    def _paths(self, cell: Cell) -> list[Path]:
+        """Where a cell may stand; its own file counts before those of many cells."""
+        return [self.path(cell), *self._compact_paths(cell.task.name, cell.method.name, cell.method.variant)]
 
     def _file(self, path: Path) -> LedgerFile | Damaged | None:
         """A file; compacted ones, which many cells are asked of, are opened once."""
@@ -401,8 +417,8 @@ class Store:
         found: set[str] = set()
         for wanted in rows.values():
             single = set(_ledgers(self._row_folder(wanted[0])))
-            file = self._file(self._compact_path(wanted[0]))
-            compacted = file.about if isinstance(file, LedgerFile) else {}
+            files = [self._file(path) for path in self._paths(wanted[0])[1:]]
+            compacted = set().union(*(file.about for file in files if isinstance(file, LedgerFile)))
             if single or compacted:
                 found |= {cell.key for cell in wanted if cell.key in compacted or self.path(cell) in single}
         return found
@@ -423,8 +439,8 @@ class Store:
 
         A damaged file of a single cell is put aside (renamed to `….damaged`), so that the cell is computed again.
         """
-        own, compacted = self.path(cell), self._compact_path(cell)
-        for path in (own, compacted):
+        own, *compacted = self._paths(cell)
+        for path in (own, *compacted):
             file = self._file(path)
             found = file.read(cell.key) if isinstance(file, LedgerFile) and cell.key in file.about else file
             if isinstance(found, Stored):
@@ -447,14 +463,14 @@ class Store:
         for cell in cells:
             row = (cell.task.name, cell.method.name, cell.method.variant)
             if row not in there:
-                there[row] = bool(_listed(self._row_folder(cell)) or self._file(self._compact_path(cell)))
+                there[row] = bool(_listed(self._row_folder(cell)) or any(map(self._file, self._paths(cell)[1:])))
             if there[row] and (stored := self.read(cell)) is not None:
                 found[cell.key] = stored
         return found
 
     def duration(self, cell: Cell) -> float | None:
         """How many seconds a stored cell took, from what its file says about it; the content is not looked at."""
-        for file in map(self._file, (self.path(cell), self._compact_path(cell))):
+        for file in map(self._file, self._paths(cell)):
             if isinstance(file, LedgerFile) and cell.key in file.about:
                 return file.about[cell.key][0].get("duration")
         return None
@@ -476,13 +492,13 @@ class Store:
         return curves(self._of_row(task, method, variant, seed))
 
     def _of_row(self, task: str, method: str, variant: str, seed: int) -> list[Stored]:
-        row, found = _row_name(method, variant), dict[str, dict[str, LedgerFile]]()
-        paths = _ledgers(self.root / "cells" / _safe(task) / row)
-        for path, key, file in self._cells([*paths, self.root / "ledger" / f"{_safe(task)}.{row}.parquet"]):
+        found: dict[str, dict[str, LedgerFile]] = {}
+        paths = _ledgers(self.root / "cells" / _safe(task) / _row_name(method, variant))
+        for path, key, file in self._cells([*paths, *self._compact_paths(task, method, variant)]):
             definition = file if isinstance(file, Damaged) else file.definition(key)
             if isinstance(definition, Damaged) or isinstance(file, Damaged):
                 self.noticed.append(f"{shown(path)} {definition}; it is left out.")
-            elif definition["seed"] == seed:
+            elif definition["task"]["name"] == task and definition["seed"] == seed:
                 found.setdefault(_without_fold(definition), {}).setdefault(key, file)
         today = _without_fold(_declared_today(task, method, variant, seed))
         chosen = found.get(today) or max(found.values(), key=len, default={})
@@ -494,6 +510,14 @@ class Store:
             else:
                 self.noticed.append(f"A cell of {shown(file.path)} {stored}; it is left out.")
         return sorted(whole, key=lambda stored: stored.definition["fold"])
+
+    def files_of(self, task: str, method: str, variant: str) -> list[Path]:
+        """The files of many cells in which there are some of a row on a task; the row's, where they are apart yet."""
+        paths = self._compact_paths(task, method, variant)
+        there = {
+            path for path, key, file in self._cells(paths) if isinstance(file, LedgerFile) and file.is_of(key, task)
+        }
+        return [path for path in paths if path in there] or paths[-1:]
 
     def _cells(self, paths: Iterable[Path]) -> Iterator[tuple[Path, str, LedgerFile | Damaged]]:
         """The cells of these files, unread: (path, key, file or what is wrong with it)."""
@@ -591,13 +615,15 @@ def _factored(records: list[Metadata]) -> tuple[Metadata, list[Metadata]]:
 def compact(
     source: Store, out: Path, keys: Collection[str] | None = None, with_curves: Collection[str] | None = None
 ) -> list[Path]:
-    """Write the cells of `source` (those with these keys, else all) as one file per task, method and variant.
+    """Write the cells of `source` (those with these keys, else all) as one file per method and variant.
 
-    Cells of these keys that only `out` holds stay there, and files whose results have not changed are left alone.
+    Cells of these keys that `out` holds stay in the file where they are, and files whose results have not changed are
+    left alone.
     Training curves are kept for the keys in `with_curves` (else for all): they are the larger part of a cell. A damaged
     cell ends it: a reference made of part of the results would look whole. Returns the files that were written.
     """
-    before, groups = _groups(Store(out), keys, with_curves), _groups(source, keys, with_curves)
+    before = _groups(Store(out), keys, with_curves, {})
+    groups = _groups(source, keys, with_curves, {key: name for name, cells in before.items() for key in cells})
     written = []
     for name, cells in sorted(groups.items()):
         there = before.get(name, {})
@@ -608,17 +634,26 @@ def compact(
 
 
 def _groups(
-    store: Store, keys: Collection[str] | None, with_curves: Collection[str] | None
+    store: Store, keys: Collection[str] | None, with_curves: Collection[str] | None, place: Mapping[str, str]
 ) -> dict[str, dict[str, Stored]]:
-    """The cells of a store by the file that they are compacted into, and by key."""
+    """The cells of a store by the file of many cells that they stand in, and by key.
+
+    That is the file `place` says, else the one they are read from, else their row's.
+    """
     groups: dict[str, dict[str, Stored]] = {}
     for path, key, stored in store.everything():
         if isinstance(stored, Damaged):
             raise StoreError(f"{shown(path)} {stored}; run the experiment again before compacting its results.")
         if keys is None or key in keys:
             kept = stored if with_curves is None or key in with_curves else stored.without_curves()
-            groups.setdefault(compact_name(stored.definition), {})[key] = kept
+            own = path.name if path.parent.name == "ledger" else compact_names(*row_of(stored.definition))[-1]
+            groups.setdefault(place.get(key, own), {})[key] = kept
     return groups
+
+
+def row_of(definition: Metadata) -> tuple[str, str, str]:
+    """Task, method and variant."""
+    return definition["task"]["name"], definition["method"]["name"], definition["method"]["variant"]
 
 
 def _in_order(stored: Stored) -> tuple[str, int, int]:

@@ -24,7 +24,7 @@ from benchmarks.results import graphs as of_graphs
 from benchmarks.results.artefacts import as_written, read_manifest
 from benchmarks.results.files import LOCAL, REFERENCE, StoreError, existing_folder, read_csv, shown
 from benchmarks.results.graphs import InputGraph
-from benchmarks.results.ledger import Store, compact_name
+from benchmarks.results.ledger import Store
 from benchmarks.results.paper import of_paper
 from rsgg.errors import RSGGError
 
@@ -134,8 +134,8 @@ class Results:
         found = [(store, store.rows(dataset, method, variant)) for store in self._stores]
         store, rows = max(found, key=lambda pair: pair[1]["fold"].nunique() if len(pair[1]) else 0)
         if len(rows):
-            named = {"task": {"name": dataset}, "method": {"name": method, "variant": variant}}
-            self._used(store.root / "ledger" / compact_name(named))
+            for path in store.files_of(dataset, method, variant):
+                self._used(path)
         return store, rows
 
     def training(self, dataset: str, method: str, variant: str) -> pd.DataFrame:

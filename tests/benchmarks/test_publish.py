@@ -30,7 +30,7 @@ def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_cells_are_compacted_and_none_is_lost(local: Path, published: Path) -> None:
     assert not (published / "cells").exists()
     assert {path.name for path in (published / "ledger").iterdir()} == {
-        "tree-cycles.empty.control.parquet", "tree-cycles.optimum.control.parquet"
+        "empty.control.parquet", "optimum.control.parquet"
     }  # fmt: skip
     cells = plan(ROWS)
     columns = ["fold", "instance", "edits", "ged", "calls"]

@@ -25,7 +25,7 @@ from benchmarks.registry.rules import AGREES, DIFFERS, NOT_COMPARABLE, ORDER_HOL
 from benchmarks.registry.tasks import ASD, TREE_CYCLES
 from benchmarks.results.cell import Cell
 from benchmarks.results.files import REFERENCE
-from benchmarks.results.ledger import Store, Stored, compact_name, describe, ledger_table, write_compact
+from benchmarks.results.ledger import Store, Stored, compact_names, describe, ledger_table, row_of, write_compact
 from benchmarks.results.reader import graphs_per_fold
 from benchmarks.results.summary import accounted, compare, means_so_far, missing, summarise
 from benchmarks.running.experiment import Finished
@@ -126,7 +126,7 @@ def stored(folder: Path, cells: Sequence[Cell], ledger: pd.DataFrame) -> Finishe
     for cell in (cell for cell in cells if cell.key in by_cell):
         table = ledger_table(by_cell[cell.key])
         found = Stored(table, None, describe(cell, table, None, duration=1.0))
-        by_file.setdefault(compact_name(cell.definition), []).append(found)
+        by_file.setdefault(compact_names(*row_of(cell.definition))[-1], []).append(found)
     for name, group in by_file.items():
         write_compact(folder / "ledger" / name, group)
     return Finished(cells, Store(folder), folder, {})

@@ -16,7 +16,7 @@ from benchmarks.registry import methods
 from benchmarks.results.artefacts import Artefacts, sha256_of
 from benchmarks.results.cell import Cell
 from benchmarks.results.files import REFERENCE
-from benchmarks.results.ledger import Store, Stored, compact_name, ledger_table, write_compact
+from benchmarks.results.ledger import Store, Stored, compact_names, ledger_table, row_of, write_compact
 from benchmarks.results.provenance import provenance
 from benchmarks.running.experiment import run_cells
 from benchmarks.running.options import Table1Options
@@ -161,8 +161,8 @@ DAMAGE: dict[str, tuple[Callable[[Path], None], str]] = {
         "ledger/x.csv is not in the manifest.",
     ),
     "a changed byte of a ledger": (
-        lambda folder: flip(folder / "ledger" / "tree-cycles.empty.control.parquet"),
-        "tree-cycles.empty.control.parquet",
+        lambda folder: flip(folder / "ledger" / "empty.control.parquet"),
+        "empty.control.parquet",
     ),
     "no manifest": (lambda folder: (folder / "manifest.json").unlink(), "table1.csv is not in the manifest."),
 }
@@ -240,7 +240,7 @@ def test_a_ledger_that_does_not_lead_to_the_tables_is_found(reference: Path, tmp
     stored = [found for found in map(Store(reference).read, row) if found is not None]
     doubled = ledger_table(stored[0].ledger.assign(ged=2 * stored[0].ledger["ged"]))
     made_up = Store(tmp_path / "other").write(row[0], doubled, duration=1.0)
-    name = f"ledger/{compact_name(row[0].definition)}"
+    name = f"ledger/{compact_names(*row_of(row[0].definition))[-1]}"
     write_compact(reference / name, [made_up, *stored[1:]])
     listed(reference, name)
     wrong, text = said(reference)

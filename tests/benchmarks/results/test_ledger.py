@@ -35,6 +35,7 @@ from benchmarks.results.ledger import (
     ledger_table,
     packed,
     unpacked,
+    write_compact,
 )
 from tests import standins
 from tests.standins import DATA, DRAWS
@@ -302,7 +303,7 @@ def many(tmp_path: Path) -> tuple[list[Cell], Path]:
 def test_compacted_cells_are_the_same_cells(many: tuple[list[Cell], Path]) -> None:
     cells, folder = many
     written = compact(Store(folder / "local"), folder / "reference")
-    assert [path.stem for path in written] == ["tree-cycles.draws.control", "tree-cycles.raises.control"]
+    assert [path.stem for path in written] == ["draws.control", "raises.control"]
     one, other = Store(folder / "local"), Store(folder / "reference")
     for cell in cells:
         a, b = one.read(cell), other.read(cell)
@@ -351,7 +352,7 @@ def test_compacting_twice_or_from_a_compacted_store_changes_nothing(many: tuple[
 def test_damage_to_one_cell_of_a_compacted_file_harms_no_other(many: tuple[list[Cell], Path]) -> None:
     cells, folder = many
     compact(Store(folder / "local"), folder / "reference")
-    path = folder / "reference" / "ledger" / "tree-cycles.draws.control.parquet"
+    path = folder / "reference" / "ledger" / "draws.control.parquet"
     table = pq.read_table(path)
     changed = table.to_pandas()
     row = int(changed.index[changed["cell"] == cells[2].key][0])
@@ -392,13 +393,39 @@ def test_compacting_adds_and_leaves_files_alone_that_do_not_change(
     assert Store(folder / "reference").stored(cells) == {cell.key for cell in cells}
 
 
+def test_cells_of_an_older_file_of_one_task_stay_there_and_new_ones_share_the_file_of_their_row(
+    many: tuple[list[Cell], Path],
+) -> None:
+    """Both are found: by their cells, by their row, and whose they are; a row of another task is not mixed in."""
+    cells, folder = many
+    local, out = Store(folder / "local"), folder / "reference"
+    old = [found for cell in cells[:2] if (found := local.read(cell)) is not None]
+    older = out / "ledger" / "tree-cycles.draws.control.parquet"
+    write_compact(older, old)
+    before = older.read_bytes()
+    elsewhere = replace(cells[0], task=tasks.task("asd"))
+    local.write(elsewhere, ledger_table(ledger(2).assign(cell=elsewhere.key)), duration=1.0)
+    new = [out / "ledger" / f"{name}.control.parquet" for name in ("draws", "raises")]
+    assert compact(local, out) == new and older.read_bytes() == before
+    store = Store(out)
+    assert store.stored([*cells, elsewhere]) == {cell.key for cell in [*cells, elsewhere]}
+    pd.testing.assert_frame_equal(local.ledger([*cells, elsewhere]), store.ledger([*cells, elsewhere]))
+    for task in ("tree-cycles", "asd"):
+        for seed in (0, 1):
+            one, other = (which.rows(task, "draws", "control", seed) for which in (local, store))
+            assert one.equals(other)
+    assert store.files_of("tree-cycles", "draws", "control") == [older, new[0]]
+    assert store.files_of("asd", "draws", "control") == [new[0]] and store.duration(elsewhere) == 1.0
+    assert compact(store, folder / "again") == [folder / "again" / path.relative_to(out) for path in (*new, older)]
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_no_flipped_byte_of_a_compacted_file_changes_a_result(many: tuple[list[Cell], Path], seed: int) -> None:
     cells, folder = many
     local = Store(folder / "local")
     contents = {cell.key: found.content for cell in cells if (found := local.read(cell)) is not None}
     compact(local, folder / "reference")
-    path = folder / "reference" / "ledger" / "tree-cycles.draws.control.parquet"
+    path = folder / "reference" / "ledger" / "draws.control.parquet"
     original, rng, noticed = path.read_bytes(), random.Random(seed), 0
     for _ in range(40):
         path.write_bytes(flipped(original, rng))
