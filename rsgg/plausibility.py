@@ -133,11 +133,17 @@ def wl_distance(one: Subtrees, other: Subtrees) -> Floats:
 # -- Plausibility: a rank among held-out real graphs ---------------------------------------------------------------
 
 
-def mean_of_nearest(distances: ArrayLike, nearest: int = NEAREST) -> Floats:
-    """The mean of the `nearest` smallest distances of each row, float64 [R]; of all of them where there are fewer."""
+def mean_of_nearest(distances: ArrayLike, nearest: int = NEAREST, *, but_for_one_at_zero: bool = False) -> Floats:
+    """The mean of the `nearest` smallest distances of each row, float64 [R]; of all of them where there are fewer.
+
+    With `but_for_one_at_zero`, one distance of each row that has a 0 does not count; NaN where no other is left.
+    """
     d = np.asarray(distances, dtype=np.float64)
-    k = min(nearest, d.shape[1])
-    return np.partition(d, k - 1, axis=1)[:, :k].mean(1)
+    smallest = np.sort(np.partition(d, min(nearest, d.shape[1] - 1), axis=1)[:, : nearest + 1], axis=1)
+    without = but_for_one_at_zero & (smallest[:, :1] == 0)
+    smallest = np.where(without, np.c_[smallest[:, 1:], np.full(len(d), np.nan)], smallest)[:, :nearest]
+    n_left = (~np.isnan(smallest)).sum(1)
+    return np.where(n_left > 0, np.nansum(smallest, axis=1) / np.maximum(1, n_left), np.nan)
 
 
 def conformal_p_value(score: ArrayLike, held_out: ArrayLike, left_out: ArrayLike | None = None) -> Floats:
@@ -164,6 +170,10 @@ class RealGraphs:
 
     A class without reference graphs has no scores: what claims it gets NaN.
 
+    A counterfactual may be one of the reference graphs (`rsgg.baselines.search.DCE` returns them). It would be its own
+    nearest neighbour, which no held-out graph is; so of the reference graphs that cannot be told from the graph that is
+    judged, one does not count. A retrieved real graph then gets .5 on average, as any other real graph does.
+
     Distances are `wl_distance` of the square roots of the counts (Hellinger's distance): counts as they are depend
     mostly on the few commonest subtrees and hardly notice that a fifth of the edges of a protein were rewired.
     """
@@ -176,12 +186,15 @@ class RealGraphs:
         self._held_out_classes = _one_class_each(held_out_classes, others, "held-out")
         self._subtrees = subtrees(known).roots()
         self._held_out_names = np.array(others.names)
-        self._held_out_scores = self._score(subtrees(others).roots(), self._held_out_classes)
+        self._held_out_scores = self._score(subtrees(others).roots(), self._held_out_classes, but_for_itself=False)
 
     def score(self, graphs: Any, classes: ArrayLike) -> Floats:
-        """Mean distance to the `NEAREST` nearest reference graphs of the given class, float64 [R], from 0 to √2."""
+        """Mean distance to the `NEAREST` nearest reference graphs of the given class, float64 [R], from 0 to √2.
+
+        If there is one at distance 0, it is taken for the graph itself and left out.
+        """
         batch = GraphBatch.of(graphs)
-        return self._score(subtrees(batch).roots(), _one_class_each(classes, batch, "judged"))
+        return self._score(subtrees(batch).roots(), _one_class_each(classes, batch, "judged"), but_for_itself=True)
 
     def plausibility(self, graphs: Any, classes: ArrayLike) -> Floats:
         """The conformal p-value of each graph among the held-out graphs of the class that it claims, float64 [R].
@@ -196,12 +209,12 @@ class RealGraphs:
         p = conformal_p_value(scores, self._held_out_scores, other_class | input_itself)
         return np.where(np.isnan(scores), np.nan, p)
 
-    def _score(self, made: Subtrees, classes: NDArray[np.int64]) -> Floats:
+    def _score(self, made: Subtrees, classes: NDArray[np.int64], *, but_for_itself: bool) -> Floats:
         distances, scores = wl_distance(made, self._subtrees), np.full(made.n_graphs, np.nan)
         for c in np.unique(classes):
             rows, columns = classes == c, self._classes == c
             if columns.any():
-                scores[rows] = mean_of_nearest(distances[rows][:, columns])
+                scores[rows] = mean_of_nearest(distances[rows][:, columns], but_for_one_at_zero=but_for_itself)
         return scores
 
 

@@ -105,6 +105,10 @@ class Stored:
     def without_curves(self) -> Stored:
         return Stored(self.table, None, sealed({**self.metadata, "history": ""}))
 
+    def with_curves(self, history: pa.Table) -> Stored:
+        """The same results with other curves or measures."""
+        return Stored(self.table, history, sealed({**self.metadata, "history": content_hash(history)}))
+
 
 # -- Tables and their content ----------------------------------------------------------------------------
 
@@ -427,12 +431,16 @@ class Store:
         self, cell: Cell, table: pa.Table, history: pa.Table | None = None, *, duration: float, skipped: str = ""
     ) -> Stored:
         """Store a cell. The training curves go first: the cell's own file is what makes it count as stored."""
+        stored = Stored(table, history, describe(cell, table, history, duration=duration, skipped=skipped))
+        self.write_as_it_is(cell, stored)
+        return stored
+
+    def write_as_it_is(self, cell: Cell, stored: Stored) -> None:
+        """Store a cell with the metadata that it has."""
         path = self.path(cell)
-        meta = describe(cell, table, history, duration=duration, skipped=skipped)
-        if history is not None:
-            write_parquet(history_path(path), history, meta)
-        write_parquet(path, table, meta)
-        return Stored(table, history, meta)
+        if stored.history is not None:
+            write_parquet(history_path(path), stored.history, stored.metadata)
+        write_parquet(path, stored.table, stored.metadata)
 
     def read(self, cell: Cell) -> Stored | None:
         """The cell if it is stored, whole and what was asked for; else None, and a line in `noticed` says why.

@@ -173,6 +173,14 @@ def test_the_score_is_the_mean_of_the_nearest():
     np.testing.assert_allclose(mean_of_nearest(distances, 1), distances.min(1))
 
 
+@given(st.lists(st.lists(st.integers(0, 3), min_size=6, max_size=6), min_size=1, max_size=5), st.integers(1, 6))
+def test_one_distance_of_zero_does_not_count_where_it_is_asked_for(rows, nearest):
+    for row, score in zip(rows, mean_of_nearest(rows, nearest, but_for_one_at_zero=True), strict=True):
+        left = sorted(row)[1:] if 0 in row else sorted(row)
+        assert score == pytest.approx(np.mean(left[:nearest]))
+    assert np.isnan(mean_of_nearest([[0.0]], but_for_one_at_zero=True)).all()
+
+
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=8), st.lists(st.integers(0, 5), max_size=9), st.data())
 def test_p_values_are_counts(scores, held_out, data):
     left_out = np.array([[data.draw(st.booleans()) for _ in held_out] for _ in scores], dtype=bool).reshape(
@@ -238,11 +246,25 @@ def test_scores_by_plain_loops():
 
 
 def test_the_input_itself_does_not_count():
-    graphs = [Graph(nx.to_numpy_array(nx.random_labeled_tree(9, seed=i)), name=f"g{i}") for i in range(12)]
+    graphs = [Graph(nx.to_numpy_array(nx.random_labeled_tree(15, seed=i)), name=f"g{i}") for i in range(12)]
     real = RealGraphs(graphs[:6], [0] * 6, graphs[6:], [0] * 6)
     anonymous = [Graph(graph.adjacency, name="other") for graph in graphs[6:]]
     with_itself, without = real.plausibility(anonymous, [0] * 6), real.plausibility(graphs[6:], [0] * 6)
     np.testing.assert_allclose(with_itself * 7 - 1, without * 6)  # its own score is always as large as itself
+
+
+def test_a_real_graph_that_is_returned_is_not_its_own_neighbour():
+    """Retrieved graphs have the ranks of held-out ones, .5 on average; counted as their own neighbour they had more."""
+    ranks = []
+    for seed in range(10):
+        graphs = exchangeable(80, seed)
+        real = RealGraphs(graphs[:40], np.zeros(40), graphs[40:], np.zeros(40))
+        ranks.append(real.plausibility(graphs[:40], np.zeros(40)).mean())
+    assert 0.45 < np.mean(ranks) < 0.58
+    twice = GraphBatch.of([*graphs[:3], graphs[0]])
+    assert RealGraphs(twice, np.zeros(4), graphs[4:8], np.zeros(4)).score(graphs[:1], [0]) < RealGraphs(
+        graphs[:3], np.zeros(3), graphs[4:8], np.zeros(4)
+    ).score(graphs[:1], [0]), "a second copy is a neighbour"
 
 
 def test_a_class_without_reference_graphs_has_no_plausibility():
