@@ -16,6 +16,7 @@ from rsgg.minimise import random_order
 from rsgg.oracles.gnn import TrainedGNN
 from rsgg.oracles.networks import LAYERS
 from rsgg.oracles.oracle import Oracle
+from rsgg.oracles.weights import in_the_cache_alone
 from rsgg.seeds import numpy_rng
 
 COPIES = 3  # of each kind; there are as many other architectures
@@ -34,17 +35,20 @@ def copies_of(oracle: Oracle, graphs: GraphBatch, labels: Tensor, count: int = C
 
     An oracle that is not trained by this project (`TrainedGNN`) has no such copies: a published network, or a user's.
     Its place is taken by GCNs that are trained here, which need not have its layers, pooling or training; then "seed"
-    and "subsample" say how a counterfactual fares with GCNs for the same data. Weights are cached as those of all
-    trained oracles are.
+    and "subsample" say how a counterfactual fares with GCNs for the same data.
+
+    Weights of copies are kept in the cache alone, not beside results: any others would do, that is what is measured.
+    On another kind of processor they come out a little different, and so do the measures.
     """
     own, n_classes = oracle.architecture if isinstance(oracle, TrainedGNN) else NOT_OURS, oracle.n_classes
     numbers = range(1, count + 1)
     others = [one for one in LAYERS if one != own][:count]
-    return {
-        "seed": [TrainedGNN(own, n_classes).fitted(graphs, labels, seed=i) for i in numbers],
-        "subsample": [TrainedGNN(own, n_classes, copy=i).fitted(graphs, labels) for i in numbers],
-        "architecture": [TrainedGNN(one, n_classes).fitted(graphs, labels) for one in others],
-    }
+    with in_the_cache_alone():
+        return {
+            "seed": [TrainedGNN(own, n_classes).fitted(graphs, labels, seed=i) for i in numbers],
+            "subsample": [TrainedGNN(own, n_classes, copy=i).fitted(graphs, labels) for i in numbers],
+            "architecture": [TrainedGNN(one, n_classes).fitted(graphs, labels) for one in others],
+        }
 
 
 def noisy(graphs: GraphBatch, share: float, *names: object) -> GraphBatch:

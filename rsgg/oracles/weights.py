@@ -64,6 +64,17 @@ def looked_for_in(folders: Sequence[Path]) -> Iterator[None]:
             del os.environ[VARIABLE]
 
 
+@contextmanager
+def in_the_cache_alone() -> Iterator[None]:
+    """Within the block, weights are looked for and kept in the cache and in no folder that is named."""
+    before = os.environ.pop(VARIABLE, None)
+    try:
+        yield
+    finally:
+        if before is not None:
+            os.environ[VARIABLE] = before
+
+
 def _read(path: Path) -> Weights | None:
     try:
         return {name: torch.from_numpy(value) for name, value in read_archive(path)[1].items()}

@@ -16,6 +16,7 @@ from rsgg.data import Motifs
 from rsgg.graph import Graph, GraphBatch
 from rsgg.minimise import random_order
 from rsgg.oracles import CallableOracle, Oracle, TrainedGNN, TreeCyclesOracle, gnn
+from rsgg.oracles.weights import looked_for_in
 from rsgg.robustness import copies_of, harmless_edits, noisy
 from tests.graphs import gnp_graphs, has_cycle
 
@@ -58,7 +59,9 @@ def test_copies_are_the_same_every_time(
     first = copies_of(TrainedGNN("gcn"), *data, count=1)
     monkeypatch.setenv("RSGG_CACHE_DIR", str(tmp_path))  # nothing is cached there
     torch.manual_seed(5)
-    again = copies_of(TrainedGNN("gcn"), *data, count=1)
+    with looked_for_in([tmp_path / "results"]):
+        again = copies_of(TrainedGNN("gcn"), *data, count=1)
+    assert not (tmp_path / "results").exists(), "copies are not kept beside results"
     assert [len(several) for several in again.values()] == [1, 1, 1]
     for kind in first:
         assert np.array_equal(weights(first[kind][0]), weights(again[kind][0]))

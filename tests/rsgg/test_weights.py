@@ -10,7 +10,7 @@ import torch
 
 from rsgg.data.unseen import BA2Motifs
 from rsgg.oracles.unseen import TrainedGIN
-from rsgg.oracles.weights import VARIABLE, address, looked_for_in, trained_once
+from rsgg.oracles.weights import VARIABLE, address, in_the_cache_alone, looked_for_in, trained_once
 
 
 @pytest.fixture(autouse=True)
@@ -59,6 +59,18 @@ def test_named_folders_come_before_the_cache_and_the_last_one_is_written(tmp_pat
     with looked_for_in([tmp_path / "another"]):
         assert same(trained_once("b", drawn), fresh), "found in the cache"
         assert (tmp_path / "another" / "b.npz").is_file(), "kept beside the results that it belongs to"
+
+
+def test_what_belongs_to_no_result_is_in_the_cache_alone(tmp_path: Path) -> None:
+    with looked_for_in([tmp_path / "ours"]):
+        with in_the_cache_alone():
+            copy = trained_once("a", drawn)
+            assert VARIABLE not in os.environ and same(trained_once("a", drawn), copy)
+        assert os.environ[VARIABLE] == str(tmp_path / "ours")
+    assert (tmp_path / "cache" / "oracles" / "a.npz").is_file() and not (tmp_path / "ours").exists()
+    with in_the_cache_alone():
+        assert same(trained_once("a", drawn), copy)
+    assert VARIABLE not in os.environ
 
 
 def test_a_user_who_names_folders_is_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
