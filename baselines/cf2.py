@@ -34,8 +34,9 @@ from torch import Tensor
 
 from rsgg.baselines.controls import checked
 from rsgg.edges import EdgeBatch
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Choice, Explainer, hyper
+from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer
 from rsgg.graph import GraphBatch
+from rsgg.hyperparameters import Choice, hyper
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.seeds import streams, uniforms_at
 

@@ -39,8 +39,9 @@ from torch import Tensor
 
 from rsgg.baselines.controls import only_candidate
 from rsgg.edges import EdgeBatch
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, hyper
+from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer
 from rsgg.graph import GraphBatch
+from rsgg.hyperparameters import hyper
 from rsgg.oracles.oracle import CountingOracle
 
 CALLS_PER_STEP = 2  # about the thresholded graph and about the soft one, at most

@@ -27,8 +27,9 @@ from torch import Tensor
 from rsgg.compose import Minimised, part_field
 from rsgg.data.nodes import target_nodes
 from rsgg.edges import EdgeBatch
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, hyper
+from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer
 from rsgg.graph import GraphBatch, resized
+from rsgg.hyperparameters import hyper
 from rsgg.minimise import random_order
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.seeds import torch_rng

@@ -50,8 +50,9 @@ from scipy.special import expit
 from torch import Tensor
 
 from rsgg.baselines.search import numbered_distances
-from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, Interval, hyper
+from rsgg.explainer import Candidate, Capabilities, Explainer
 from rsgg.graph import GraphBatch, resized
+from rsgg.hyperparameters import Choice, Interval, hyper
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.seeds import numpy_rng
 

@@ -41,8 +41,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Choice, Explainer, hyper
+from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer
 from rsgg.graph import GraphBatch
+from rsgg.hyperparameters import Choice, hyper
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.seeds import numpy_rng, seed_for
 

@@ -28,8 +28,9 @@ from rsgg.baselines.meg import Judgement, Played, Recipe, q_learning
 from rsgg.baselines.molecules import Molecule, MoleculeEnvironment, canonical
 from rsgg.data.molecules import load_rdkit
 from rsgg.errors import GraphError
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Choice, hyper
+from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities
 from rsgg.graph import Graph, GraphBatch
+from rsgg.hyperparameters import Choice, hyper
 from rsgg.molecule_edits import MoleculeGraph, as_edits, questions
 from rsgg.oracles.oracle import CountingOracle
 

@@ -39,8 +39,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, hyper
+from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer
 from rsgg.graph import GraphBatch
+from rsgg.hyperparameters import hyper
 from rsgg.oracles.oracle import CountingOracle
 
 Floats = NDArray[np.float64]

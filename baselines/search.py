@@ -52,8 +52,9 @@ import torch
 from torch import Tensor
 
 from rsgg.edits import Codes, applied, recoded
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, candidates_of, hyper
+from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, candidates_of
 from rsgg.graph import GraphBatch, resized
+from rsgg.hyperparameters import hyper
 from rsgg.matching import edits_to, labelled, match, reachable
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.seeds import streams, uniforms

@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     )
     from rsgg.data import ASD, TU, Dataset, Molecules, Motifs, TreeCycles
     from rsgg.errors import RSGGError
-    from rsgg.explainer import Candidate, Capabilities, Choice, Counterfactual, Explainer, Interval, hyper
+    from rsgg.explainer import Candidate, Capabilities, Counterfactual, Explainer
     from rsgg.global_explainer import GlobalExplainer, GlobalResult
     from rsgg.graph import Graph, GraphBatch
+    from rsgg.hyperparameters import Choice, Interval, hyper
     from rsgg.metrics import evaluate
     from rsgg.oracles import (
         ASDOracle,
@@ -114,9 +115,10 @@ _MODULES = {
     ),
     "rsgg.data": ("ASD", "TU", "Dataset", "Molecules", "Motifs", "TreeCycles"),
     "rsgg.errors": ("RSGGError",),
-    "rsgg.explainer": ("Candidate", "Capabilities", "Choice", "Counterfactual", "Explainer", "Interval", "hyper"),
+    "rsgg.explainer": ("Candidate", "Capabilities", "Counterfactual", "Explainer"),
     "rsgg.global_explainer": ("GlobalExplainer", "GlobalResult"),
     "rsgg.graph": ("Graph", "GraphBatch"),
+    "rsgg.hyperparameters": ("Choice", "Interval", "hyper"),
     "rsgg.metrics": ("evaluate",),
     "rsgg.oracles": (
         "ASDOracle",

@@ -22,8 +22,9 @@ from torch import Tensor
 from rsgg.constraints import Constraint, Feasible
 from rsgg.edits import Codes, applied, codes_between, origins, pairs_between
 from rsgg.errors import DataError, UsageError
-from rsgg.explainer import Candidate, Capabilities, Explainer, Limits, as_json, candidates_of, hyper, saved_values
+from rsgg.explainer import Candidate, Capabilities, Explainer, candidates_of
 from rsgg.graph import Graph, GraphBatch
+from rsgg.hyperparameters import Limits, as_json, hyper, saved_values
 from rsgg.minimise import minimise, minimise_edits
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.seeds import numpy_rng

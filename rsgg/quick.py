@@ -23,8 +23,9 @@ from torch.nn import Module
 from rsgg.constraints import Constraint, Rules, editable
 from rsgg.edits import Codes, edited
 from rsgg.errors import UsageError
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, hyper
+from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer
 from rsgg.graph import Graph, GraphBatch
+from rsgg.hyperparameters import hyper
 from rsgg.oracles.oracle import CountingOracle, Oracle
 from rsgg.oracles.pyg import CallableOracle, PyGOracle
 from rsgg.rsgg_ce.explainer import in_blocks

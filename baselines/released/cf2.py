@@ -38,8 +38,9 @@ from torch import Tensor
 
 from rsgg.baselines.controls import only_candidate
 from rsgg.errors import FitError, GraphError
-from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, hyper
+from rsgg.explainer import Candidate, Capabilities, Explainer
 from rsgg.graph import GraphBatch
+from rsgg.hyperparameters import Choice, hyper
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.rsgg_ce.adam import BETAS, SMALLEST_DEVIATION
 from rsgg.seeds import torch_rng

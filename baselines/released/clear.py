@@ -54,8 +54,9 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, pairwise_distance
 
 from rsgg.errors import FitError, GraphError
-from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, Interval, hyper
+from rsgg.explainer import Candidate, Capabilities, Explainer
 from rsgg.graph import GraphBatch
+from rsgg.hyperparameters import Choice, Interval, hyper
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.rsgg_ce.adam import Adam
 from rsgg.seeds import seed_for, streams, torch_rng, uniforms

@@ -48,8 +48,9 @@ from torch import Tensor
 
 from rsgg.baselines.gcountergan import STEP_SPACE, Generator
 from rsgg.errors import FitError, GraphError
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Choice, Explainer, hyper
+from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer
 from rsgg.graph import GraphBatch
+from rsgg.hyperparameters import Choice, hyper
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.seeds import seed_for, streams, uniforms
 

@@ -47,8 +47,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rsgg.explainer import Candidate, Capabilities, Explainer, hyper
+from rsgg.explainer import Candidate, Capabilities, Explainer
 from rsgg.graph import GraphBatch
+from rsgg.hyperparameters import hyper
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.seeds import numpy_rng
 

@@ -34,8 +34,9 @@ from torch import Tensor
 
 from rsgg.baselines.moo import DIGITS, divergence
 from rsgg.edits import DROP, Codes, applied, node_codes
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, candidates_of, hyper
+from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, candidates_of
 from rsgg.graph import GraphBatch
+from rsgg.hyperparameters import hyper
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.plausibility import node_labels
 

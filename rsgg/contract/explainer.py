@@ -26,8 +26,9 @@ from rsgg.contract.checking import ContractViolation, require, run_checks
 from rsgg.edges import EdgeBatch
 from rsgg.edits import origins
 from rsgg.errors import NotFittedError, OracleError, RSGGError, UsageError
-from rsgg.explainer import Capabilities, Choice, Counterfactual, Explainer
+from rsgg.explainer import Capabilities, Counterfactual, Explainer
 from rsgg.graph import Graph, GraphBatch
+from rsgg.hyperparameters import Choice
 from rsgg.oracles.oracle import CountingOracle, Embeddings, Oracle, WrappedOracle
 from rsgg.oracles.tree_cycles import TreeCyclesOracle
 from rsgg.seeds import numpy_rng, torch_rng

@@ -50,8 +50,9 @@ from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
 from rsgg.errors import GraphError
-from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, device_field, hyper
+from rsgg.explainer import Candidate, Capabilities, Explainer
 from rsgg.graph import GraphBatch
+from rsgg.hyperparameters import Choice, device_field, hyper
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.rsgg_ce.adam import Adam
 from rsgg.rsgg_ce.explainer import LEARNING_RATES, sampled, sampler_named

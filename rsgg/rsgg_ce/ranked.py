@@ -31,8 +31,9 @@ from torch import Tensor
 
 from rsgg.constraints import Constraint, Rules, editable
 from rsgg.edits import NOTHING, Codes, of_pairs
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, candidates_of, hyper
+from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, candidates_of
 from rsgg.graph import GraphBatch
+from rsgg.hyperparameters import hyper
 from rsgg.minimise import random_order
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.rsgg_ce.explainer import RSGGCE, EdgeScorer, in_blocks

@@ -48,8 +48,9 @@ import torch
 from torch import Tensor
 
 from rsgg.errors import FitError, GraphError
-from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, hyper
+from rsgg.explainer import Candidate, Capabilities, Explainer
 from rsgg.graph import GraphBatch
+from rsgg.hyperparameters import Choice, hyper
 from rsgg.oracles.oracle import CountingOracle
 from rsgg.rsgg_ce.explainer import GENERATORS, LEARNING_RATES, sampled, sampler_named
 from rsgg.rsgg_ce.partial_order import ExistingThenAll
