@@ -38,8 +38,9 @@ import torch
 from torch import Tensor
 
 from rsgg.baselines.controls import only_candidate
+from rsgg.counterfactual import BUDGET_USED_UP, Candidate
 from rsgg.edges import EdgeBatch
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import hyper
 from rsgg.oracles.oracle import CountingOracle

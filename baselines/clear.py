@@ -41,8 +41,9 @@ from torch.nn.functional import one_hot
 
 from rsgg.baselines.dropout import mask
 from rsgg.baselines.known_sizes import up_to_size
+from rsgg.counterfactual import BUDGET_USED_UP, Candidate
 from rsgg.errors import GraphError
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch, resized
 from rsgg.hyperparameters import Choice, Interval, hyper
 from rsgg.oracles.oracle import CountingOracle

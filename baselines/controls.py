@@ -25,9 +25,10 @@ import torch
 from torch import Tensor
 
 from rsgg.compose import Minimised, part_field
+from rsgg.counterfactual import BUDGET_USED_UP, Candidate
 from rsgg.data.nodes import target_nodes
 from rsgg.edges import EdgeBatch
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch, resized
 from rsgg.hyperparameters import hyper
 from rsgg.minimise import random_order

@@ -50,7 +50,8 @@ from scipy.special import expit
 from torch import Tensor
 
 from rsgg.baselines.search import numbered_distances
-from rsgg.explainer import Candidate, Capabilities, Explainer
+from rsgg.counterfactual import Candidate
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch, resized
 from rsgg.hyperparameters import Choice, Interval, hyper
 from rsgg.oracles.oracle import CountingOracle

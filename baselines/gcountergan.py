@@ -42,8 +42,9 @@ from torch.nn.functional import leaky_relu_, pad, softplus
 from rsgg.baselines.controls import checked, only_candidate
 from rsgg.baselines.dropout import dropout
 from rsgg.baselines.known_sizes import up_to_size
+from rsgg.counterfactual import Candidate
 from rsgg.errors import GraphError
-from rsgg.explainer import Candidate, Capabilities, Explainer
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch, resized
 from rsgg.hyperparameters import Choice, hyper
 from rsgg.oracles.oracle import CountingOracle

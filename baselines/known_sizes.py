@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from rsgg.explainer import Candidate
+from rsgg.counterfactual import Candidate
 from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import CountingOracle
 

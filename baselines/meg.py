@@ -41,7 +41,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer
+from rsgg.counterfactual import BUDGET_USED_UP, Candidate
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import Choice, hyper
 from rsgg.oracles.oracle import CountingOracle

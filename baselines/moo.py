@@ -39,7 +39,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer
+from rsgg.counterfactual import BUDGET_USED_UP, Candidate
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import hyper
 from rsgg.oracles.oracle import CountingOracle

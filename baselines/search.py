@@ -51,8 +51,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rsgg.counterfactual import BUDGET_USED_UP, Candidate, candidates_of
 from rsgg.edits import Codes, applied, recoded
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, candidates_of
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch, resized
 from rsgg.hyperparameters import hyper
 from rsgg.matching import edits_to, labelled, match, reachable

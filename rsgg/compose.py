@@ -20,9 +20,10 @@ import torch
 from torch import Tensor
 
 from rsgg.constraints import Constraint, Feasible
+from rsgg.counterfactual import Candidate, candidates_of
 from rsgg.edits import Codes, applied, codes_between, origins, pairs_between
 from rsgg.errors import DataError, UsageError
-from rsgg.explainer import Candidate, Capabilities, Explainer, candidates_of
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import Graph, GraphBatch
 from rsgg.hyperparameters import Limits, as_json, hyper, saved_values
 from rsgg.minimise import minimise, minimise_edits

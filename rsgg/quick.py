@@ -21,9 +21,10 @@ from torch import Tensor
 from torch.nn import Module
 
 from rsgg.constraints import Constraint, Rules, editable
+from rsgg.counterfactual import BUDGET_USED_UP, Candidate
 from rsgg.edits import Codes, edited
 from rsgg.errors import UsageError
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import Graph, GraphBatch
 from rsgg.hyperparameters import hyper
 from rsgg.oracles.oracle import CountingOracle, Oracle

@@ -37,8 +37,9 @@ from scipy.special import expit
 from torch import Tensor
 
 from rsgg.baselines.controls import only_candidate
+from rsgg.counterfactual import Candidate
 from rsgg.errors import FitError, GraphError
-from rsgg.explainer import Candidate, Capabilities, Explainer
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import Choice, hyper
 from rsgg.oracles.oracle import CountingOracle

@@ -53,8 +53,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, pairwise_distance
 
+from rsgg.counterfactual import Candidate
 from rsgg.errors import FitError, GraphError
-from rsgg.explainer import Candidate, Capabilities, Explainer
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import Choice, Interval, hyper
 from rsgg.oracles.oracle import CountingOracle

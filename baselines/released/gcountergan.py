@@ -47,8 +47,9 @@ import torch
 from torch import Tensor
 
 from rsgg.baselines.gcountergan import STEP_SPACE, Generator
+from rsgg.counterfactual import BUDGET_USED_UP, Candidate
 from rsgg.errors import FitError, GraphError
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import Choice, hyper
 from rsgg.oracles.oracle import CountingOracle

@@ -47,7 +47,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rsgg.explainer import Candidate, Capabilities, Explainer
+from rsgg.counterfactual import Candidate
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import hyper
 from rsgg.oracles.oracle import CountingOracle

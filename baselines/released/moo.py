@@ -33,8 +33,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rsgg.baselines.moo import DIGITS, divergence
+from rsgg.counterfactual import BUDGET_USED_UP, Candidate, candidates_of
 from rsgg.edits import DROP, Codes, applied, node_codes
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, candidates_of
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import hyper
 from rsgg.oracles.oracle import CountingOracle

@@ -23,10 +23,11 @@ import torch
 from torch import Tensor
 
 from rsgg.contract.checking import ContractViolation, require, run_checks
+from rsgg.counterfactual import Counterfactual
 from rsgg.edges import EdgeBatch
 from rsgg.edits import origins
 from rsgg.errors import NotFittedError, OracleError, RSGGError, UsageError
-from rsgg.explainer import Capabilities, Counterfactual, Explainer
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import Graph, GraphBatch
 from rsgg.hyperparameters import Choice
 from rsgg.oracles.oracle import CountingOracle, Embeddings, Oracle, WrappedOracle

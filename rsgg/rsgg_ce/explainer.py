@@ -61,8 +61,9 @@ from torch import Tensor
 
 from rsgg import collapse
 from rsgg.constraints import Constraint, editable
+from rsgg.counterfactual import BUDGET_USED_UP, Candidate
 from rsgg.errors import GraphError, UsageError
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import Choice, Interval, device_field, hyper
 from rsgg.oracles.oracle import CountingOracle

@@ -49,8 +49,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
+from rsgg.counterfactual import Candidate
 from rsgg.errors import GraphError
-from rsgg.explainer import Candidate, Capabilities, Explainer
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import Choice, device_field, hyper
 from rsgg.oracles.oracle import CountingOracle

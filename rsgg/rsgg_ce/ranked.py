@@ -30,8 +30,9 @@ import torch
 from torch import Tensor
 
 from rsgg.constraints import Constraint, Rules, editable
+from rsgg.counterfactual import BUDGET_USED_UP, Candidate, candidates_of
 from rsgg.edits import NOTHING, Codes, of_pairs
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, candidates_of
+from rsgg.explainer import Capabilities
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import hyper
 from rsgg.minimise import random_order

@@ -47,8 +47,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rsgg.counterfactual import Candidate
 from rsgg.errors import FitError, GraphError
-from rsgg.explainer import Candidate, Capabilities, Explainer
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import Choice, hyper
 from rsgg.oracles.oracle import CountingOracle
