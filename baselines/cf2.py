@@ -38,7 +38,7 @@ from rsgg.edges import EdgeBatch
 from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import Choice, hyper
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.seeds import streams, uniforms_at
 
 CALLS_PER_STEP = 2  # the masked part and the rest

@@ -43,7 +43,7 @@ from rsgg.edges import EdgeBatch
 from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import hyper
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 
 CALLS_PER_STEP = 2  # about the thresholded graph and about the soft one, at most
 EDGES_PER_BLOCK = 1 << 19  # edges that are optimised side by side: bounds the memory

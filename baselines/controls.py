@@ -32,7 +32,7 @@ from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch, resized
 from rsgg.hyperparameters import hyper
 from rsgg.minimise import random_order
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.seeds import torch_rng
 
 BLOCK_CELLS = 1 << 23  # adjacency cells in one block of speculative questions: bounds the memory

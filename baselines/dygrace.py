@@ -54,7 +54,7 @@ from rsgg.counterfactual import Candidate
 from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch, resized
 from rsgg.hyperparameters import Choice, Interval, hyper
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.seeds import numpy_rng
 
 Floats = np.ndarray

@@ -51,7 +51,7 @@ from rsgg.errors import FitError
 from rsgg.global_explainer import Floats, GlobalExplainer
 from rsgg.graph import Graph, GraphBatch
 from rsgg.hyperparameters import Choice, hyper
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.plausibility import one_hot_nodes
 from rsgg.seeds import numpy_rng
 

@@ -47,7 +47,7 @@ from rsgg.errors import GraphError
 from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch, resized
 from rsgg.hyperparameters import Choice, hyper
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.rsgg_ce.adam import Adam, RMSprop
 from rsgg.seeds import seed_for
 

@@ -20,7 +20,7 @@ from rsgg.explainer import Explainer
 from rsgg.global_explainer import GlobalExplainer
 from rsgg.graph import Graph, GraphBatch
 from rsgg.hyperparameters import hyper
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.rsgg_ce.taught import TaughtRSGGCE
 from rsgg.seeds import numpy_rng, seed_for
 

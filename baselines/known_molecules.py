@@ -14,7 +14,7 @@ from rsgg.data.molecules import load_rdkit
 from rsgg.explainer import Explainer
 from rsgg.graph import Graph, GraphBatch
 from rsgg.molecule_edits import KnownMolecules
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 
 
 @dataclass(frozen=True, eq=False)

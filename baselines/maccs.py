@@ -67,7 +67,7 @@ from rsgg.explainer import Capabilities
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import hyper
 from rsgg.molecule_edits import ECFP4_RADIUS, Molecule, MoleculeGraph, as_edits, questions
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.seeds import numpy_rng, seed_for
 
 Floats = NDArray[np.float64]

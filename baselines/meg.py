@@ -45,7 +45,7 @@ from rsgg.counterfactual import BUDGET_USED_UP, Candidate
 from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import Choice, hyper
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.seeds import numpy_rng, seed_for
 
 HIDDEN_WIDTHS = (512, 128, 32)  # widths of the Q-network between its inputs and its one output

@@ -33,7 +33,7 @@ from rsgg.explainer import Capabilities
 from rsgg.graph import Graph, GraphBatch
 from rsgg.hyperparameters import Choice, hyper
 from rsgg.molecule_edits import MoleculeGraph, as_edits, questions
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 
 
 @dataclass(kw_only=True)

@@ -43,7 +43,7 @@ from rsgg.counterfactual import BUDGET_USED_UP, Candidate
 from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import hyper
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 
 Floats = NDArray[np.float64]
 Edges = tuple[int, ...]  # numbers of edges, sorted

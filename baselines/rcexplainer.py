@@ -65,7 +65,7 @@ from rsgg.edges import EdgeBatch
 from rsgg.explainer import Capabilities
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import hyper
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.progress import tell
 from rsgg.seeds import numpy_rng, seed_for, torch_rng
 

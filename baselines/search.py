@@ -57,7 +57,7 @@ from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch, resized
 from rsgg.hyperparameters import hyper
 from rsgg.matching import edits_to, labelled, match, reachable
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.seeds import streams, uniforms
 
 BACKWARD_OFFSET = 1 << 40  # where, in a row's stream of random numbers, those of the backward phase begin

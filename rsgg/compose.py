@@ -27,7 +27,7 @@ from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import Graph, GraphBatch
 from rsgg.hyperparameters import Limits, as_json, hyper, saved_values
 from rsgg.minimise import minimise, minimise_edits
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.seeds import numpy_rng
 
 UNCHECKED = "the oracle budget was used up before the result could be checked"

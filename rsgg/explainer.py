@@ -40,7 +40,8 @@ from rsgg.errors import (
 )
 from rsgg.graph import Graph, GraphBatch
 from rsgg.hyperparameters import Hyperparameters, Limits, as_json, saved_values
-from rsgg.oracles.oracle import CountingOracle, Oracle
+from rsgg.oracles.counting import CountingOracle, counting
+from rsgg.oracles.oracle import Oracle
 from rsgg.progress import listening, printed
 from rsgg.saving import read_archive, write_archive
 from rsgg.sparse import SparseBatch, batch_of
@@ -603,14 +604,3 @@ def require_whole_number(name: str, value: Any, at_least: int | None = None) -> 
     if not isinstance(value, Integral) or isinstance(value, bool) or (at_least is not None and value < at_least):
         limit = "" if at_least is None else f", {at_least} or more"
         raise UsageError(f"{name} = {reprlib.repr(value)} makes no sense; give a whole number{limit}.")
-
-
-def counting(oracle: Oracle) -> CountingOracle:
-    """The oracle with a counter around it, unless it has one."""
-    if not isinstance(oracle, Oracle):
-        what = f"class {oracle.__name__}" if isinstance(oracle, type) else type(oracle).__name__
-        raise UsageError(
-            f"A {what} is not an oracle; give an instance of a subclass of rsgg.Oracle, or wrap a PyG model in "
-            "rsgg.PyGOracle."
-        )
-    return oracle if isinstance(oracle, CountingOracle) else CountingOracle(oracle)

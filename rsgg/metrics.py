@@ -376,7 +376,7 @@ def evaluate(
     import torch
 
     from rsgg.graph import GraphBatch
-    from rsgg.oracles.oracle import CountingOracle
+    from rsgg.oracles.counting import CountingOracle
 
     if not results:
         return pd.DataFrame(columns=list(CORE_COLUMNS))

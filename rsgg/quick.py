@@ -27,7 +27,8 @@ from rsgg.errors import UsageError
 from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import Graph, GraphBatch
 from rsgg.hyperparameters import hyper
-from rsgg.oracles.oracle import CountingOracle, Oracle
+from rsgg.oracles.counting import CountingOracle
+from rsgg.oracles.oracle import Oracle
 from rsgg.oracles.pyg import CallableOracle, PyGOracle
 from rsgg.rsgg_ce.explainer import in_blocks
 from rsgg.rsgg_ce.listed import EVERY_PAIR_UP_TO, every_pair_field

@@ -42,7 +42,7 @@ from rsgg.errors import FitError, GraphError
 from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import Choice, hyper
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.rsgg_ce.adam import BETAS, SMALLEST_DEVIATION
 from rsgg.seeds import torch_rng
 

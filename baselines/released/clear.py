@@ -58,7 +58,7 @@ from rsgg.errors import FitError, GraphError
 from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import Choice, Interval, hyper
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.rsgg_ce.adam import Adam
 from rsgg.seeds import seed_for, streams, torch_rng, uniforms
 

@@ -52,7 +52,7 @@ from rsgg.errors import FitError, GraphError
 from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import Choice, hyper
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.seeds import seed_for, streams, uniforms
 
 MOST_DENSE_WEIGHTS = 50_000_000

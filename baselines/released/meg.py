@@ -51,7 +51,7 @@ from rsgg.counterfactual import Candidate
 from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import hyper
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.seeds import numpy_rng
 
 MEMORY_LIMIT = 2 << 30  # bytes that the replay memory of a search may fill with the float32 inputs of all actions

@@ -38,7 +38,7 @@ from rsgg.edits import DROP, Codes, applied, node_codes
 from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import hyper
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.plausibility import node_labels
 
 Floats = NDArray[np.float64]

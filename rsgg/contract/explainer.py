@@ -30,7 +30,8 @@ from rsgg.errors import NotFittedError, OracleError, RSGGError, UsageError
 from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import Graph, GraphBatch
 from rsgg.hyperparameters import Choice
-from rsgg.oracles.oracle import CountingOracle, Embeddings, Oracle, WrappedOracle
+from rsgg.oracles.counting import CountingOracle
+from rsgg.oracles.oracle import Embeddings, Oracle, WrappedOracle
 from rsgg.oracles.tree_cycles import TreeCyclesOracle
 from rsgg.seeds import numpy_rng, torch_rng
 from rsgg.task import Problem, Task

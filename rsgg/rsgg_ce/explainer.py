@@ -66,7 +66,7 @@ from rsgg.errors import GraphError, UsageError
 from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import Choice, Interval, device_field, hyper
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.rsgg_ce.partial_order import (
     ExistingThenAll,
     ExistingThenMissing,

@@ -54,7 +54,7 @@ from rsgg.errors import GraphError
 from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import Choice, device_field, hyper
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.rsgg_ce.adam import Adam
 from rsgg.rsgg_ce.explainer import LEARNING_RATES, sampled, sampler_named
 from rsgg.rsgg_ce.partial_order import ExistingThenMissing

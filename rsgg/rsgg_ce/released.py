@@ -52,7 +52,7 @@ from rsgg.errors import FitError, GraphError
 from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import Choice, hyper
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.rsgg_ce.explainer import GENERATORS, LEARNING_RATES, sampled, sampler_named
 from rsgg.rsgg_ce.partial_order import ExistingThenAll
 from rsgg.seeds import torch_rng
