@@ -1,6 +1,7 @@
 """Each graph scored is a call that somebody pays, within limits: `CountingOracle` against runs one by one."""
 
 import time
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -214,3 +215,20 @@ def test_oracles_that_misbehave_are_told_apart(answer: object, sentence: str) ->
 def test_a_relaxation_that_fails_is_an_oracle_error() -> None:
     with pytest.raises(OracleError, match="relaxation of the oracle 'misbehaving' failed"):
         CountingOracle(Misbehaving(None)).relaxed(torch.zeros(2, 3, 3))
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: CountingOracle(Scripted(), -1), "budget is -1"),
+        (lambda: CountingOracle(Scripted(), 1.5), "budget is 1.5"),  # type: ignore[arg-type]
+        (lambda: CountingOracle(Scripted(), seconds=0), "time limit is 0; it must be more than zero"),
+        (lambda: CountingOracle(Scripted(), seconds=float("nan")), "time limit is nan"),
+        (lambda: CountingOracle(Scripted(), seconds=True), "time limit is True"),
+        (lambda: CountingOracle(Scripted(), seconds="1"), "time limit is '1'"),  # type: ignore[arg-type]
+        (lambda: CountingOracle(Scripted(), patience=-1), "patience is -1; it must be more than zero"),
+    ],
+)
+def test_limits_that_make_no_sense_are_refused(make: Callable[[], object], sentence: str) -> None:
+    with pytest.raises(OracleError, match=sentence):
+        make()

@@ -13,10 +13,12 @@ from torch import Tensor, nn
 from torch_geometric.nn import GCNConv, global_add_pool
 
 from rsgg.data import ASD
+from rsgg.edges import EdgeBatch
 from rsgg.errors import OracleError
 from rsgg.graph import Graph, GraphBatch
 from rsgg.oracles import ASDOracle, CountingOracle, Oracle, PyGOracle, TreeCyclesOracle
 from rsgg.oracles.asd import S1, S2
+from rsgg.oracles.oracle import wrong_probabilities
 from rsgg.oracles.tree_cycles import n_components
 from tests.graphs import all_graphs, gnp_graphs, has_cycle, needs_asd, tree, unicyclic
 
@@ -241,11 +243,6 @@ class OneLogit(nn.Module):
             r"forward takes \(x, edge_index, batch\) and no edge_weight",
         ),
         (lambda: CountingOracle(TreeCyclesOracle), r"class \(TreeCyclesOracle\) is not an oracle"),  # type: ignore[arg-type]
-        (lambda: CountingOracle(TreeCyclesOracle(), -1), "budget is -1"),
-        (lambda: CountingOracle(TreeCyclesOracle(), 1.5), "budget is 1.5"),  # type: ignore[arg-type]
-        (lambda: CountingOracle(TreeCyclesOracle(), seconds=0), "time limit is 0; it must be more than zero"),
-        (lambda: CountingOracle(TreeCyclesOracle(), seconds=float("nan")), "time limit is nan"),
-        (lambda: CountingOracle(TreeCyclesOracle(), seconds=True), "time limit is True"),
         (lambda: CountingOracle(OneClass()), "'one class' has n_classes = 1"),
     ],
 )
@@ -261,3 +258,48 @@ def test_a_pyg_oracle_is_described_by_its_weights() -> None:
     assert described == PyGOracle(deepcopy(one), 3).parameters() == json.loads(json.dumps(described))
     assert described["weights"] != PyGOracle(other, 3).parameters()["weights"]
     assert TreeCyclesOracle().parameters() == CountingOracle(ASDOracle()).parameters() == {}
+
+
+# -- what every oracle has -------------------------------------------------------------------------------
+
+
+class Plain(Oracle):
+    """It says nothing of itself, and notes how many graphs it is shown at a time."""
+
+    name = "plain"
+
+    def __init__(self) -> None:
+        self.shown: list[int] = []
+
+    def predict(self, graphs: GraphBatch) -> Tensor:
+        self.shown.append(len(graphs))
+        return graphs.n_edges % 2
+
+
+def test_an_oracle_that_says_nothing_of_itself_promises_nothing() -> None:
+    plain, graphs = Plain(), GraphBatch.of(tree(4))
+    assert plain.n_classes == 2 and plain.parameters() == {}
+    assert not plain.fits and not plain.reads_only and not plain.reads_lists
+    assert plain.loaded() is plain.fitted(graphs, torch.tensor([0])) is plain
+    assert plain.optimal_ged(graphs) is plain.important_edges(graphs) is None
+    assert plain.optimal_counterfactual(graphs, torch.tensor([0])) is None
+
+
+@pytest.mark.parametrize(("cells", "shown"), [(None, [5]), (2 * 16, [2, 2, 1]), (15, [1] * 5)])
+def test_lists_are_shown_as_many_matrices_as_fit_into_memory(
+    cells: int | None, shown: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Graphs of 4 nodes have matrices of 16 cells; one that does not fit is shown alone."""
+    if cells is not None:
+        monkeypatch.setattr("rsgg.oracles.oracle.MAX_DENSE_BYTES", cells)
+    graphs = GraphBatch.of([tree(4, seed) for seed in range(5)])
+    plain = Plain()
+    assert plain.predict_edges(EdgeBatch.of(graphs)).tolist() == [1] * 5
+    assert plain.shown == shown
+
+
+def test_probabilities_are_finite_numbers_one_for_each_class() -> None:
+    assert wrong_probabilities(torch.tensor([[0.5, 0.5]]), (1, 2)) == ""
+    assert wrong_probabilities(torch.tensor([[0.5, torch.nan]]), (1, 2)) == "NaN or infinity"
+    assert wrong_probabilities(torch.tensor([0.5, 0.5]), (1, 2)) == "shape (2,)"
+    assert wrong_probabilities([0.5, 0.5], (1, 2)) == "a list"
