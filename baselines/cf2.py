@@ -33,10 +33,12 @@ import torch
 from torch import Tensor
 
 from rsgg.baselines.controls import checked
+from rsgg.counterfactual import BUDGET_USED_UP, Candidate
 from rsgg.edges import EdgeBatch
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Choice, Explainer, hyper
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.hyperparameters import Choice, hyper
+from rsgg.oracles.counting import CountingOracle
 from rsgg.seeds import streams, uniforms_at
 
 CALLS_PER_STEP = 2  # the masked part and the rest

@@ -38,10 +38,12 @@ import torch
 from torch import Tensor
 
 from rsgg.baselines.controls import only_candidate
+from rsgg.counterfactual import BUDGET_USED_UP, Candidate
 from rsgg.edges import EdgeBatch
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, hyper
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.hyperparameters import hyper
+from rsgg.oracles.counting import CountingOracle
 
 CALLS_PER_STEP = 2  # about the thresholded graph and about the soft one, at most
 EDGES_PER_BLOCK = 1 << 19  # edges that are optimised side by side: bounds the memory

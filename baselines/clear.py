@@ -41,10 +41,12 @@ from torch.nn.functional import one_hot
 
 from rsgg.baselines.dropout import mask
 from rsgg.baselines.known_sizes import up_to_size
+from rsgg.counterfactual import BUDGET_USED_UP, Candidate
 from rsgg.errors import GraphError
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Choice, Explainer, Interval, hyper
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch, resized
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.hyperparameters import Choice, Interval, hyper
+from rsgg.oracles.counting import CountingOracle
 from rsgg.rsgg_ce.adam import Adam
 from rsgg.seeds import seed_for, streams, torch_rng, uniforms
 

@@ -25,12 +25,14 @@ import torch
 from torch import Tensor
 
 from rsgg.compose import Minimised, part_field
+from rsgg.counterfactual import BUDGET_USED_UP, Candidate
 from rsgg.data.nodes import target_nodes
 from rsgg.edges import EdgeBatch
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, hyper
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch, resized
+from rsgg.hyperparameters import hyper
 from rsgg.minimise import random_order
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.seeds import torch_rng
 
 BLOCK_CELLS = 1 << 23  # adjacency cells in one block of speculative questions: bounds the memory

@@ -50,9 +50,11 @@ from scipy.special import expit
 from torch import Tensor
 
 from rsgg.baselines.search import numbered_distances
-from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, Interval, hyper
+from rsgg.counterfactual import Candidate
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch, resized
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.hyperparameters import Choice, Interval, hyper
+from rsgg.oracles.counting import CountingOracle
 from rsgg.seeds import numpy_rng
 
 Floats = np.ndarray

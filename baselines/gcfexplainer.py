@@ -48,10 +48,10 @@ from torch import Tensor
 
 from rsgg.edit_distance import NOTHING, Ints, LabelledGraphs, counts, largest_within, matched
 from rsgg.errors import FitError
-from rsgg.explainer import Choice, hyper
 from rsgg.global_explainer import Floats, GlobalExplainer
 from rsgg.graph import Graph, GraphBatch
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.hyperparameters import Choice, hyper
+from rsgg.oracles.counting import CountingOracle
 from rsgg.plausibility import one_hot_nodes
 from rsgg.seeds import numpy_rng
 

@@ -42,10 +42,12 @@ from torch.nn.functional import leaky_relu_, pad, softplus
 from rsgg.baselines.controls import checked, only_candidate
 from rsgg.baselines.dropout import dropout
 from rsgg.baselines.known_sizes import up_to_size
+from rsgg.counterfactual import Candidate
 from rsgg.errors import GraphError
-from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, hyper
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch, resized
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.hyperparameters import Choice, hyper
+from rsgg.oracles.counting import CountingOracle
 from rsgg.rsgg_ce.adam import Adam, RMSprop
 from rsgg.seeds import seed_for
 

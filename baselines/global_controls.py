@@ -16,10 +16,11 @@ from typing import ClassVar
 import torch
 
 from rsgg.errors import UsageError
-from rsgg.explainer import Explainer, hyper
+from rsgg.explainer import Explainer
 from rsgg.global_explainer import GlobalExplainer
 from rsgg.graph import Graph, GraphBatch
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.hyperparameters import hyper
+from rsgg.oracles.counting import CountingOracle
 from rsgg.rsgg_ce.taught import TaughtRSGGCE
 from rsgg.seeds import numpy_rng, seed_for
 

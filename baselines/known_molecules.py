@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from rsgg.counterfactual import Candidate
 from rsgg.data.molecules import load_rdkit
-from rsgg.explainer import Candidate, Explainer
+from rsgg.explainer import Explainer
 from rsgg.graph import Graph, GraphBatch
 from rsgg.molecule_edits import KnownMolecules
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 
 
 @dataclass(frozen=True, eq=False)

@@ -59,13 +59,15 @@ from scipy.spatial import cKDTree
 from torch import Tensor
 
 from rsgg.baselines.known_molecules import Instance, MoleculeExplainer
+from rsgg.counterfactual import BUDGET_USED_UP, Candidate
 from rsgg.data.molecules import load_rdkit
 from rsgg.edits import Edited
 from rsgg.errors import UsageError
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, hyper
+from rsgg.explainer import Capabilities
 from rsgg.graph import GraphBatch
+from rsgg.hyperparameters import hyper
 from rsgg.molecule_edits import ECFP4_RADIUS, Molecule, MoleculeGraph, as_edits, questions
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.seeds import numpy_rng, seed_for
 
 Floats = NDArray[np.float64]

@@ -59,7 +59,7 @@ from torch.nn.functional import cosine_similarity, leaky_relu
 from rsgg.baselines.molecules import actions as edits_of
 from rsgg.baselines.molecules import canonical, read
 from rsgg.errors import UsageError
-from rsgg.explainer import Hyperparameters, hyper
+from rsgg.hyperparameters import Hyperparameters, hyper
 from rsgg.oracles.affinity import AffinityOracle
 from rsgg.seeds import seed_for, torch_rng
 

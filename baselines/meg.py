@@ -41,9 +41,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Choice, Explainer, hyper
+from rsgg.counterfactual import BUDGET_USED_UP, Candidate
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.hyperparameters import Choice, hyper
+from rsgg.oracles.counting import CountingOracle
 from rsgg.seeds import numpy_rng, seed_for
 
 HIDDEN_WIDTHS = (512, 128, 32)  # widths of the Q-network between its inputs and its one output

@@ -26,12 +26,14 @@ from torch import Tensor
 from rsgg.baselines.known_molecules import Instance, MoleculeExplainer
 from rsgg.baselines.meg import Judgement, Played, Recipe, q_learning
 from rsgg.baselines.molecules import Molecule, MoleculeEnvironment, canonical
+from rsgg.counterfactual import BUDGET_USED_UP, Candidate
 from rsgg.data.molecules import load_rdkit
 from rsgg.errors import GraphError
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Choice, hyper
+from rsgg.explainer import Capabilities
 from rsgg.graph import Graph, GraphBatch
+from rsgg.hyperparameters import Choice, hyper
 from rsgg.molecule_edits import MoleculeGraph, as_edits, questions
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 
 
 @dataclass(kw_only=True)

@@ -39,9 +39,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, hyper
+from rsgg.counterfactual import BUDGET_USED_UP, Candidate
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.hyperparameters import hyper
+from rsgg.oracles.counting import CountingOracle
 
 Floats = NDArray[np.float64]
 Edges = tuple[int, ...]  # numbers of edges, sorted

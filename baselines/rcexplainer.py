@@ -62,9 +62,10 @@ from torch.nn.functional import log_softmax
 
 from rsgg.baselines.controls import RemovesByScore
 from rsgg.edges import EdgeBatch
-from rsgg.explainer import Capabilities, hyper
+from rsgg.explainer import Capabilities
 from rsgg.graph import GraphBatch
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.hyperparameters import hyper
+from rsgg.oracles.counting import CountingOracle
 from rsgg.progress import tell
 from rsgg.seeds import numpy_rng, seed_for, torch_rng
 

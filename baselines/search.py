@@ -51,11 +51,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rsgg.counterfactual import BUDGET_USED_UP, Candidate, candidates_of
 from rsgg.edits import Codes, applied, recoded
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, candidates_of, hyper
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch, resized
+from rsgg.hyperparameters import hyper
 from rsgg.matching import edits_to, labelled, match, reachable
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.seeds import streams, uniforms
 
 BACKWARD_OFFSET = 1 << 40  # where, in a row's stream of random numbers, those of the backward phase begin

@@ -45,8 +45,8 @@ from benchmarks.results.summary import MEANS, accounted
 from benchmarks.running.experiment import Experiment, Finished
 from benchmarks.running.plan import grid
 from benchmarks.running.run_cell import Observer, Run
+from rsgg.counterfactual import Counterfactual
 from rsgg.data.nodes import NodeDataset, NodeGraph
-from rsgg.explainer import Counterfactual
 from rsgg.oracles.nodes import NodeGCN
 from rsgg.statistics import bootstrap_interval
 

@@ -38,8 +38,8 @@ from benchmarks.results.leaderboard import SUBMITTED
 from benchmarks.running.quality import Quality, measured
 from benchmarks.running.run_cell import Run, loaded
 from rsgg.baselines.controls import Identity
+from rsgg.counterfactual import Counterfactual
 from rsgg.errors import DataError, UsageError
-from rsgg.explainer import Counterfactual
 from rsgg.graph import Graph
 from rsgg.metrics import area_over_ged, correctness, evaluate
 

@@ -27,11 +27,13 @@ if TYPE_CHECKING:
         check_oracle,
         check_task,
     )
+    from rsgg.counterfactual import Candidate, Counterfactual
     from rsgg.data import ASD, TU, Dataset, Molecules, Motifs, TreeCycles
     from rsgg.errors import RSGGError
-    from rsgg.explainer import Candidate, Capabilities, Choice, Counterfactual, Explainer, Interval, hyper
+    from rsgg.explainer import Capabilities, Explainer
     from rsgg.global_explainer import GlobalExplainer, GlobalResult
     from rsgg.graph import Graph, GraphBatch
+    from rsgg.hyperparameters import Choice, Interval, hyper
     from rsgg.metrics import evaluate
     from rsgg.oracles import (
         ASDOracle,
@@ -112,11 +114,13 @@ _MODULES = {
         "check_oracle",
         "check_task",
     ),
+    "rsgg.counterfactual": ("Candidate", "Counterfactual"),
     "rsgg.data": ("ASD", "TU", "Dataset", "Molecules", "Motifs", "TreeCycles"),
     "rsgg.errors": ("RSGGError",),
-    "rsgg.explainer": ("Candidate", "Capabilities", "Choice", "Counterfactual", "Explainer", "Interval", "hyper"),
+    "rsgg.explainer": ("Capabilities", "Explainer"),
     "rsgg.global_explainer": ("GlobalExplainer", "GlobalResult"),
     "rsgg.graph": ("Graph", "GraphBatch"),
+    "rsgg.hyperparameters": ("Choice", "Interval", "hyper"),
     "rsgg.metrics": ("evaluate",),
     "rsgg.oracles": (
         "ASDOracle",

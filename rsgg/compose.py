@@ -20,12 +20,14 @@ import torch
 from torch import Tensor
 
 from rsgg.constraints import Constraint, Feasible
+from rsgg.counterfactual import Candidate, candidates_of
 from rsgg.edits import Codes, applied, codes_between, origins, pairs_between
 from rsgg.errors import DataError, UsageError
-from rsgg.explainer import Candidate, Capabilities, Explainer, Limits, as_json, candidates_of, hyper, saved_values
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import Graph, GraphBatch
+from rsgg.hyperparameters import Limits, as_json, hyper, saved_values
 from rsgg.minimise import minimise, minimise_edits
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.seeds import numpy_rng
 
 UNCHECKED = "the oracle budget was used up before the result could be checked"

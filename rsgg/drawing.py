@@ -22,7 +22,7 @@ from rsgg.errors import UsageError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from rsgg.explainer import Counterfactual
+    from rsgg.counterfactual import Counterfactual
     from rsgg.graph import Graph
 
 Pair = tuple[int, int]

@@ -30,7 +30,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rsgg.errors import GraphError
-from rsgg.graph import Graph, GraphBatch, most_frequent
+from rsgg.graph import Graph, GraphBatch
+from rsgg.reading import most_frequent
 
 Codes = NDArray[np.int64]
 NOTHING: Codes = np.empty(0, dtype=np.int64)

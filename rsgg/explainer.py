@@ -1,4 +1,4 @@
-"""What an explainer is and what it returns: the contract that every method in the project keeps.
+"""What an explainer is: the contract that every method in the project keeps.
 
 A method subclasses `Explainer`, declares its hyper-parameters as typed fields (`hyper`) with the values they may have,
 declares its `Capabilities`, and writes `_fit` and `_explain`. Users call `fit` and `explain`, which check the
@@ -8,27 +8,25 @@ instance and candidate. An instance that could not be explained is a result with
 
 from __future__ import annotations
 
-import math
 import reprlib
 import time
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from numbers import Integral, Real
+from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
-import networkx as nx
 import numpy as np
 import torch
 from torch import Tensor
 
-from rsgg import drawing
 from rsgg.constraints import Constraint, Feasible, constraints_advice
-from rsgg.edits import Codes, Edited, NodeEdit, edited, made_of_batch, of_pairs, origins, pairs_between
+from rsgg.counterfactual import BUDGET_USED_UP, TIME_USED_UP, Candidate, Counterfactual
+from rsgg.edits import origins
 from rsgg.errors import (
     DataError,
     FitError,
@@ -41,171 +39,12 @@ from rsgg.errors import (
     UsageError,
 )
 from rsgg.graph import Graph, GraphBatch
-from rsgg.oracles.oracle import CountingOracle, Oracle
+from rsgg.hyperparameters import Hyperparameters, Limits, as_json, saved_values
+from rsgg.oracles.counting import CountingOracle, counting
+from rsgg.oracles.oracle import Oracle
 from rsgg.progress import listening, printed
 from rsgg.saving import read_archive, write_archive
-from rsgg.sparse import SparseBatch, batch_of, pairs_that_differ
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from torch_geometric.data import Data
-
-# -- Hyper-parameters ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A finite search space."""
-
-    values: tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A continuous search space, sampled on a log scale where `log`."""
-
-    low: float
-    high: float
-    log: bool = False
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Which values a field may have.
-
-    `choices` lists them; the other bounds are for numbers. `check` is for what bounds cannot say: a function of the
-    value that returns what to give instead, or an empty string if the value is fine.
-    """
-
-    choices: tuple[Any, ...] = ()
-    at_least: float | None = None
-    above: float | None = None
-    at_most: float | None = None
-    below: float | None = None
-    check: Callable[[Any], str] | None = None
-
-    def bounds(self) -> str:
-        """The bounds in words, such as "above 0 and at most 1"."""
-        named = (("at least", self.at_least), ("above", self.above), ("at most", self.at_most), ("below", self.below))
-        return " and ".join(f"{words} {bound:g}" for words, bound in named if bound is not None)
-
-    def contain(self, value: float) -> bool:
-        """Is this number of at most 64 bits, finite and within the bounds?"""
-        return (
-            (abs(value) < 2**63 if isinstance(value, Integral) else math.isfinite(value))
-            and (self.at_least is None or value >= self.at_least)
-            and (self.above is None or value > self.above)
-            and (self.at_most is None or value <= self.at_most)
-            and (self.below is None or value < self.below)
-        )
-
-
-def hyper(
-    default: Any,
-    symbol: str,
-    *,
-    space: Choice | Interval | None = None,
-    paper: Any = None,
-    doc: str = "",
-    beyond: bool = False,
-    choices: tuple[Any, ...] = (),
-    at_least: float | None = None,
-    above: float | None = None,
-    at_most: float | None = None,
-    below: float | None = None,
-    check: Callable[[Any], str] | None = None,
-) -> Any:
-    """Declare a hyper-parameter of an explainer.
-
-    Args:
-        default: the value it has if none is given.
-        symbol: how the method's paper writes it.
-        space: the values that a search tries.
-        paper: the value that the paper chose.
-        doc: what it means, in a few words.
-        beyond: it is not the paper's, so a search of the paper's space leaves it alone.
-        choices: all values that are allowed.
-        at_least, above, at_most, below: bounds of a number.
-        check: a function of the value that returns what to give instead, or "" if the value is fine.
-
-    Values are checked when an explainer is made and again in `fit`. A field annotated `int`, `float`, `bool` or `str`
-    accepts values of that type only; numbers must be finite.
-    """
-    limits = Limits(choices, at_least, above, at_most, below, check)
-    about = {"symbol": symbol, "space": space, "paper": paper, "doc": doc, "beyond": beyond, "limits": limits}
-    return field(default=default, metadata=about)
-
-
-def device_field() -> Any:
-    """Declare where a method computes: "cpu", or "cuda" where torch finds a GPU. No hyper-parameter of the method."""
-    return field(default="cpu", metadata={"limits": Limits(check=_device_advice)})
-
-
-def _device_advice(device: Any) -> str:
-    advice = "give 'cpu', or 'cuda' where torch finds a GPU"
-    if not isinstance(device, str):
-        return advice
-    try:
-        torch.empty(0, device=device)
-    except Exception:  # which one depends on the device and on how torch was built
-        return advice
-    return advice if device == "meta" else ""
-
-
-_KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "int": ("a whole number", lambda value: isinstance(value, Integral) and not isinstance(value, bool)),
-    "float": ("a number", lambda value: isinstance(value, Real) and not isinstance(value, bool)),
-    "bool": ("True or False", lambda value: isinstance(value, bool | np.bool_)),
-    "str": ("a string", lambda value: isinstance(value, str)),
-}
-
-
-def _advice(value: Any, declared: Field[Any]) -> str:
-    """What to give instead of this value of a field, or an empty string where the value is allowed."""
-    limits = declared.metadata.get("limits", Limits())
-    annotation = declared.type if isinstance(declared.type, str) else getattr(declared.type, "__name__", "")
-    if limits.check is not None:
-        return str(limits.check(value))
-    if limits.choices:
-        known = isinstance(value, str | Real) and value in limits.choices
-        return "" if known else f"give one of {', '.join(map(repr, limits.choices))}"
-    if annotation.endswith(" | None"):
-        if value is None:
-            return ""
-        annotation = annotation.removesuffix(" | None")
-    kind = _KINDS.get(annotation)
-    if kind is None:
-        return ""
-    words, fits = kind
-    if fits(value) and (annotation not in ("int", "float") or limits.contain(value)):
-        return ""
-    bounds = limits.bounds()
-    return f"give {words}" + (f" {'of ' if bounds.startswith('at') else ''}{bounds}" if bounds else "")
-
-
-class Hyperparameters:
-    """Base of dataclasses whose fields are declared by `hyper`: values are checked against what is declared."""
-
-    def check_values(self) -> None:
-        """Raise `UsageError` with a sentence where a field has a value that its declaration does not allow."""
-        for declared in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, declared.name)
-            advice = _advice(value, declared)
-            if advice:
-                raise UsageError(f"{type(self).__name__} cannot use {declared.name} = {reprlib.repr(value)}; {advice}.")
-
-    def hyperparameters(self) -> dict[str, Any]:
-        """Names and values of the hyper-parameters: what a result depends on besides data, oracle and seed."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if "symbol" in f.metadata}  # type: ignore[arg-type]
-
-    @classmethod
-    def search_space(cls, *, beyond: bool = True) -> dict[str, Choice | Interval]:
-        """The searched hyper-parameters; without `beyond`, those of the paper only."""
-        searched = {f.name: f.metadata for f in fields(cls) if f.metadata.get("space") is not None}  # type: ignore[arg-type]
-        return {name: about["space"] for name, about in searched.items() if beyond or not about.get("beyond")}
-
-
-# -- Capabilities and results ----------------------------------------------------------------------------
+from rsgg.sparse import SparseBatch, batch_of
 
 
 @dataclass(frozen=True)
@@ -233,150 +72,6 @@ class Capabilities:
 
 
 NOT_ASKED = -1  # the class of a training graph that the oracle was not asked about (`Explainer._asks_about`)
-BUDGET_USED_UP = "the oracle budget was used up"  # the reason that methods give for an owner that is exhausted
-TIME_USED_UP = "the time limit was used up"  # what it becomes where the clock, not the budget, ended the search
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """What `_explain` hands to the facade for one owner: an adjacency matrix, or the reason why there is none.
-
-    Where nodes were edited too, or a graph is large, `edited` is the whole graph and `adjacency` is None.
-    `irreducible`: the method has shown of every edit that it is needed, which took `certificate_calls` questions.
-    """
-
-    adjacency: Tensor | None
-    reason: str = ""
-    irreducible: bool = False
-    certificate_calls: int = 0
-    edited: Edited | None = None
-
-    @property
-    def offered(self) -> bool:
-        """Is there a graph?"""
-        return self.adjacency is not None or self.edited is not None
-
-
-def candidates_of(graphs: GraphBatch, instance: Sequence[int], edits: Sequence[Codes]) -> list[Candidate]:
-    """Candidates that are the graphs at `instance`, each with its own edits made, coded for the batch's padded size."""
-    n = graphs.n_nodes
-    if isinstance(graphs, SparseBatch):
-        made_of = (graphs.graphs[i].with_edits(codes, n) for i, codes in zip(instance, edits, strict=True))
-        return [Candidate(None, edited=Edited(graph, ())) for graph in made_of]
-    matrices = edited(graphs, torch.tensor(instance, dtype=torch.long), [of_pairs(codes, n) for codes in edits])
-    with_nodes = [row for row, codes in enumerate(edits) if (codes >= n * n).any()]
-    whole = made_of_batch(graphs, [instance[row] for row in with_nodes], [edits[row] for row in with_nodes])
-    made = [Candidate(matrix) for matrix in matrices]
-    for row, one in zip(with_nodes, whole, strict=True):
-        if one.node_edits:  # none may be left, as of a node that could not be dropped
-            made[row] = Candidate(None, edited=one)
-    return made
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Counterfactual:
-    """One result: a graph the method offers for an instance, or the reason why it has none.
-
-    `calls` is what the oracle was asked for this result, the class of the input included (for the first candidate).
-    `seconds` is this result's share of the time that the batch took. `before` and `after` are the classes of the input
-    and of the graph, None where they are not known. `flips`: the oracle was asked about the graph and gave it another
-    class, or the wanted one. `irreducible`: every edit was shown to be needed, with `certificate_calls` questions.
-    `node_edits`: which nodes got another label, a new leaf, or were dropped, for methods that edit nodes; the graph has
-    the input's nodes that stay, in their order, then the added ones.
-    """
-
-    input: Graph
-    graph: Graph | None
-    instance: int
-    candidate: int
-    reason: str
-    calls: int
-    seconds: float
-    before: int | None = None
-    after: int | None = None
-    flips: bool = True
-    irreducible: bool = False
-    certificate_calls: int = 0
-    node_edits: tuple[NodeEdit, ...] = ()
-
-    def __repr__(self) -> str:
-        """In short: graphs are matrices, which nobody wants to read."""
-        what = f"GED {len(self.edits) + len(self.node_edits)}" if self.found else f"reason={self.reason!r}"
-        whose = f"instance={self.instance}, candidate={self.candidate}"
-        return f"Counterfactual({whose}, found={self.found}, {what}, before={self.before}, after={self.after})"
-
-    @property
-    def offered(self) -> bool:
-        """Did the method return a graph, whatever its class is?"""
-        return self.graph is not None
-
-    @property
-    def found(self) -> bool:
-        """Is there a graph of which the oracle has said that its class is another (or the wanted one)?"""
-        return self.offered and self.flips
-
-    @property
-    def returned(self) -> Graph:
-        """The graph that metrics are computed on: the input where the method failed (Algorithm 1, line 13)."""
-        return self.input if self.graph is None else self.graph
-
-    @property
-    def edits(self) -> list[tuple[int, int]]:
-        """Node pairs u ≤ v that differ between the input and what was returned (u = v is a self loop).
-
-        The edges of leaves that were added or dropped are part of `node_edits`.
-        """
-        if self.node_edits:
-            return pairs_between(self.input, self.returned, self.node_edits)
-        return pairs_that_differ(self.input, self.returned)
-
-    @property
-    def added(self) -> list[tuple[int, int]]:
-        return [(u, v) for u, v in self.edits if not self.input.has_edge(u, v)]
-
-    @property
-    def removed(self) -> list[tuple[int, int]]:
-        return [(u, v) for u, v in self.edits if self.input.has_edge(u, v)]
-
-    @property
-    def added_by_name(self) -> list[tuple[Hashable, Hashable]]:
-        """The added edges in the user's names of the nodes."""
-        return self._named(self.added)
-
-    @property
-    def removed_by_name(self) -> list[tuple[Hashable, Hashable]]:
-        """The removed edges in the user's names of the nodes."""
-        return self._named(self.removed)
-
-    def _named(self, pairs: list[tuple[int, int]]) -> list[tuple[Hashable, Hashable]]:
-        names = self.input.node_names or tuple(range(self.input.n_nodes))
-        return [(names[u], names[v]) for u, v in pairs]
-
-    # -- for people and other libraries ----------------------------------------------------------------
-
-    def in_words(self) -> str:
-        """The result as a sentence, such as "Remove the edge 3–7 and the class changes from 1 to 0"."""
-        return drawing.in_words(self)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw it with matplotlib: kept edges and nodes grey, added ones green, removed ones red and dashed."""
-        return drawing.plot(self, ax)
-
-    def _repr_html_(self) -> str:
-        return drawing.html(self)
-
-    def to_pyg(self) -> Data:
-        """The counterfactual as PyG `Data`."""
-        return self._required().to_pyg()
-
-    def to_networkx(self) -> nx.Graph:
-        """The counterfactual as a NetworkX graph."""
-        return self._required().to_networkx()
-
-    def _required(self) -> Graph:
-        if self.graph is None:
-            raise UsageError(f"There is no counterfactual to convert: {self.reason}; look at `found` first.")
-        return self.graph
 
 
 def constraints_field() -> Any:
@@ -904,71 +599,8 @@ def _with_true_reason(candidate: Candidate, owner: int, counted: CountingOracle)
     return Candidate(None, f"{reason} ({trouble.rstrip('.')})" if trouble else reason)
 
 
-def as_json(values: dict[str, Any]) -> dict[str, Any]:
-    """Hyper-parameters as the header of a saved file has them."""
-    return {name: _as_json(value) for name, value in values.items()}
-
-
-def _as_json(value: Any) -> Any:
-    """A hyper-parameter as the header of a saved file has it: plain values as they are, of an object its class."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if _is_plain(value):
-        return value
-    several = isinstance(value, list | tuple)
-    return {"object": ", ".join(type(one).__name__ for one in value) if several else type(value).__name__}
-
-
-def _is_plain(value: Any) -> bool:
-    if isinstance(value, list | tuple):
-        return all(_is_plain(item) for item in value)
-    return value is None or isinstance(value, bool | int | float | str)
-
-
-def saved_values(
-    cls: type[Explainer], header: dict[str, Any], given: dict[str, Any], path: str | Path
-) -> dict[str, Any]:
-    """Saved hyper-parameters as constructor arguments: lists that were tuples become tuples, objects the defaults."""
-    saved = header.get("hyperparameters")
-    if not isinstance(saved, dict):
-        raise DataError(f"{path} does not hold a saved explainer; give a file that save wrote.")
-    declared = {f.name: f for f in fields(cls)}
-    unknown = sorted(set(given) - set(declared))
-    if unknown:
-        raise UsageError(f"{cls.__name__} has no {unknown[0]!r}; load takes only its own hyper-parameters.")
-    arguments = {}
-    for name, value in saved.items():
-        if name not in declared:
-            raise DataError(f"{path} was saved by a {cls.__name__} that had {name!r}; fit and save it again.")
-        default = _default(declared[name])
-        if not isinstance(value, dict):
-            arguments[name] = tuple(value) if isinstance(value, list) and isinstance(default, tuple) else value
-        elif name not in given and value.get("object") != type(default).__name__:
-            raise UsageError(
-                f"This {cls.__name__} was saved with {name} = {value.get('object')}; give it again with load({name}=…)."
-            )
-    return arguments
-
-
-def _default(declared: Field[Any]) -> Any:
-    if declared.default_factory is not MISSING:
-        return declared.default_factory()
-    return declared.default
-
-
 def require_whole_number(name: str, value: Any, at_least: int | None = None) -> None:
     """Raise `UsageError` with a sentence unless an argument of this name is one."""
     if not isinstance(value, Integral) or isinstance(value, bool) or (at_least is not None and value < at_least):
         limit = "" if at_least is None else f", {at_least} or more"
         raise UsageError(f"{name} = {reprlib.repr(value)} makes no sense; give a whole number{limit}.")
-
-
-def counting(oracle: Oracle) -> CountingOracle:
-    """The oracle with a counter around it, unless it has one."""
-    if not isinstance(oracle, Oracle):
-        what = f"class {oracle.__name__}" if isinstance(oracle, type) else type(oracle).__name__
-        raise UsageError(
-            f"A {what} is not an oracle; give an instance of a subclass of rsgg.Oracle, or wrap a PyG model in "
-            "rsgg.PyGOracle."
-        )
-    return oracle if isinstance(oracle, CountingOracle) else CountingOracle(oracle)

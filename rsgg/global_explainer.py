@@ -40,9 +40,11 @@ from rsgg.edit_distance import (
     within,
 )
 from rsgg.errors import FitError, NotFittedError, RSGGError, UsageError
-from rsgg.explainer import Hyperparameters, counting, one_thread_if_small, require_whole_number
+from rsgg.explainer import one_thread_if_small, require_whole_number
 from rsgg.graph import Graph, GraphBatch
-from rsgg.oracles.oracle import CountingOracle, Oracle
+from rsgg.hyperparameters import Hyperparameters
+from rsgg.oracles.counting import CountingOracle, counting
+from rsgg.oracles.oracle import Oracle
 from rsgg.statistics import NO_INTERVAL, Bounds
 
 Bools = NDArray[np.bool_]

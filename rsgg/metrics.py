@@ -20,7 +20,7 @@ from rsgg.errors import UsageError
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from rsgg.explainer import Counterfactual
+    from rsgg.counterfactual import Counterfactual
     from rsgg.graph import GraphBatch
     from rsgg.oracles.oracle import Oracle
 
@@ -376,7 +376,7 @@ def evaluate(
     import torch
 
     from rsgg.graph import GraphBatch
-    from rsgg.oracles.oracle import CountingOracle
+    from rsgg.oracles.counting import CountingOracle
 
     if not results:
         return pd.DataFrame(columns=list(CORE_COLUMNS))

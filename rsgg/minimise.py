@@ -22,7 +22,7 @@ from torch import Tensor
 from rsgg.edits import Codes
 from rsgg.errors import UsageError
 from rsgg.graph import GraphBatch
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.seeds import numpy_rng, torch_rng
 
 FOUND_NEEDED = -1  # rank of the edits that were found to be needed: they are part of every prefix

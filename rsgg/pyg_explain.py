@@ -27,10 +27,10 @@ from torch_geometric.explain import ExplainerAlgorithm, Explanation
 from torch_geometric.explain.config import ExplanationType, ModelConfig, ModelMode, ModelReturnType, ModelTaskLevel
 
 from rsgg.constraints import Constraint
+from rsgg.counterfactual import Counterfactual
 from rsgg.edges import EdgeBatch
 from rsgg.edits import Codes
 from rsgg.errors import GraphError, OracleError, UsageError
-from rsgg.explainer import Counterfactual
 from rsgg.graph import Graph, GraphBatch
 from rsgg.oracles.oracle import Oracle
 from rsgg.quick import explain

@@ -21,11 +21,14 @@ from torch import Tensor
 from torch.nn import Module
 
 from rsgg.constraints import Constraint, Rules, editable
+from rsgg.counterfactual import BUDGET_USED_UP, Candidate
 from rsgg.edits import Codes, edited
 from rsgg.errors import UsageError
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, hyper
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import Graph, GraphBatch
-from rsgg.oracles.oracle import CountingOracle, Oracle
+from rsgg.hyperparameters import hyper
+from rsgg.oracles.counting import CountingOracle
+from rsgg.oracles.oracle import Oracle
 from rsgg.oracles.pyg import CallableOracle, PyGOracle
 from rsgg.rsgg_ce.explainer import in_blocks
 from rsgg.rsgg_ce.listed import EVERY_PAIR_UP_TO, every_pair_field

@@ -25,19 +25,15 @@ from torch import Tensor
 
 from rsgg.errors import GraphError, UsageError
 from rsgg.given import Given
-from rsgg.graph import (
+from rsgg.graph import Graph, GraphBatch, as_graph, content_name, each_graph
+from rsgg.reading import (
     MOST_NODES,
-    Graph,
-    GraphBatch,
     added_edge_of,
     are_weights,
-    as_graph,
     called,
     checked_features,
     checked_node_names,
-    content_name,
     detached,
-    each_graph,
     in_single_precision,
     most_frequent,
     numbers,

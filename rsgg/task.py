@@ -16,7 +16,8 @@ from torch import Tensor
 from rsgg.data.dataset import Dataset, DatasetSpec, Fold
 from rsgg.errors import UsageError
 from rsgg.graph import GraphBatch
-from rsgg.oracles.oracle import CountingOracle, Oracle
+from rsgg.oracles.counting import CountingOracle
+from rsgg.oracles.oracle import Oracle
 
 PROTOCOL = ("max_train", "max_test", "budget")  # fields of a task that say how it is measured
 

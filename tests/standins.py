@@ -23,8 +23,10 @@ from benchmarks.results.cell import Cell
 from benchmarks.running.experiment import Experiment, Finished
 from benchmarks.running.options import RunOptions
 from benchmarks.running.plan import grid
+from rsgg.counterfactual import Candidate
 from rsgg.errors import FitError
-from rsgg.explainer import Candidate, Capabilities, Explainer, hyper
+from rsgg.explainer import Capabilities, Explainer
+from rsgg.hyperparameters import hyper
 
 DATA = TREE_CYCLES.varied({"n_nodes": 10, "n_graphs": 24, "max_cycle_nodes": 4})
 

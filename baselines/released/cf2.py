@@ -37,10 +37,12 @@ from scipy.special import expit
 from torch import Tensor
 
 from rsgg.baselines.controls import only_candidate
+from rsgg.counterfactual import Candidate
 from rsgg.errors import FitError, GraphError
-from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, hyper
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.hyperparameters import Choice, hyper
+from rsgg.oracles.counting import CountingOracle
 from rsgg.rsgg_ce.adam import BETAS, SMALLEST_DEVIATION
 from rsgg.seeds import torch_rng
 

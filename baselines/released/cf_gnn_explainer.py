@@ -33,7 +33,7 @@ from torch import Tensor
 
 from rsgg.baselines.cf_gnn_explainer import CFGNNExplainer
 from rsgg.edges import EdgeBatch
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 
 
 @dataclass(kw_only=True)

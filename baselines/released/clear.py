@@ -53,10 +53,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, pairwise_distance
 
+from rsgg.counterfactual import Candidate
 from rsgg.errors import FitError, GraphError
-from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, Interval, hyper
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.hyperparameters import Choice, Interval, hyper
+from rsgg.oracles.counting import CountingOracle
 from rsgg.rsgg_ce.adam import Adam
 from rsgg.seeds import seed_for, streams, torch_rng, uniforms
 

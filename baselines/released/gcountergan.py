@@ -47,10 +47,12 @@ import torch
 from torch import Tensor
 
 from rsgg.baselines.gcountergan import STEP_SPACE, Generator
+from rsgg.counterfactual import BUDGET_USED_UP, Candidate
 from rsgg.errors import FitError, GraphError
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Choice, Explainer, hyper
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.hyperparameters import Choice, hyper
+from rsgg.oracles.counting import CountingOracle
 from rsgg.seeds import seed_for, streams, uniforms
 
 MOST_DENSE_WEIGHTS = 50_000_000

@@ -47,9 +47,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rsgg.explainer import Candidate, Capabilities, Explainer, hyper
+from rsgg.counterfactual import Candidate
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.hyperparameters import hyper
+from rsgg.oracles.counting import CountingOracle
 from rsgg.seeds import numpy_rng
 
 MEMORY_LIMIT = 2 << 30  # bytes that the replay memory of a search may fill with the float32 inputs of all actions

@@ -33,10 +33,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rsgg.baselines.moo import DIGITS, divergence
+from rsgg.counterfactual import BUDGET_USED_UP, Candidate, candidates_of
 from rsgg.edits import DROP, Codes, applied, node_codes
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, Explainer, candidates_of, hyper
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.hyperparameters import hyper
+from rsgg.oracles.counting import CountingOracle
 from rsgg.plausibility import node_labels
 
 Floats = NDArray[np.float64]

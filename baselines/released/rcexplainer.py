@@ -30,7 +30,7 @@ import torch
 from torch import Tensor
 
 from rsgg.baselines.rcexplainer import Draw, Inputs, RCExplainer, binary_entropy
-from rsgg.explainer import hyper
+from rsgg.hyperparameters import hyper
 
 
 @dataclass(kw_only=True)

@@ -36,9 +36,9 @@ from benchmarks.results.ledger import history_table
 from benchmarks.running.domain import rules_of_domain
 from benchmarks.running.run_cell import OfFold, Run
 from rsgg.constraints import Constraint
+from rsgg.counterfactual import Counterfactual
 from rsgg.data.molecules import load_rdkit
 from rsgg.edits import origins
-from rsgg.explainer import Counterfactual
 from rsgg.feasibility import Molecule, Sanitises, edited_molecule, feasibility
 from rsgg.graph import Graph, GraphBatch
 from rsgg.metrics import motif_recovery

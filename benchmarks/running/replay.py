@@ -15,8 +15,9 @@ from torch import Tensor
 
 from benchmarks.results.cell import Cell
 from benchmarks.results.ledger import Store, with_node_edits
+from rsgg.counterfactual import Candidate, candidates_of
 from rsgg.edits import recoded
-from rsgg.explainer import Candidate, Capabilities, Explainer, candidates_of
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.oracles import CountingOracle
 

@@ -36,7 +36,7 @@ from benchmarks.running.quality import classes_of
 from benchmarks.running.run_cell import OfFold, Run
 from rsgg import metrics
 from rsgg.constraints import KeepShare
-from rsgg.explainer import Counterfactual
+from rsgg.counterfactual import Counterfactual
 from rsgg.graph import GraphBatch
 from rsgg.oracles.gnn import TrainedGNN
 from rsgg.robustness import copies_of, harmless_edits

@@ -36,8 +36,9 @@ from benchmarks.running.memory import keep_freed_memory
 from benchmarks.running.replay import Replayed, rows_about, with_costs_of_base
 from rsgg.collapse import CollapseWarning
 from rsgg.compose import Minimised
+from rsgg.counterfactual import Counterfactual
 from rsgg.errors import DataError, FitError
-from rsgg.explainer import Counterfactual, Explainer
+from rsgg.explainer import Explainer
 from rsgg.global_explainer import GlobalExplainer
 from rsgg.graph import GraphBatch
 from rsgg.metrics import ScoresEdges, evaluate, removal_auroc

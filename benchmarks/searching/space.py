@@ -16,7 +16,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from benchmarks.registry.methods import Method
 from benchmarks.registry.tasks import TaskEntry
 from benchmarks.results.cell import FOLDS, Cell, canonical, declared
-from rsgg.explainer import Choice, Interval
+from rsgg.hyperparameters import Choice, Interval
 from rsgg.seeds import seed_for
 
 Protocol = Literal["nested", "paper"]

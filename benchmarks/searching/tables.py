@@ -26,7 +26,7 @@ from benchmarks.results.files import read_csv
 from benchmarks.results.paper import of_paper
 from benchmarks.results.searches import NOT_SEARCHED, STUDY, best, tuning, with_revisions
 from benchmarks.searching.space import distribution, exactly
-from rsgg.explainer import Choice, Interval
+from rsgg.hyperparameters import Choice, Interval
 
 MEASURED = ["revision", "number", "state", "value", "ged", "folds"]
 LAST = ["seconds", "started", "reason"]

@@ -23,12 +23,15 @@ import torch
 from torch import Tensor
 
 from rsgg.contract.checking import ContractViolation, require, run_checks
+from rsgg.counterfactual import Counterfactual
 from rsgg.edges import EdgeBatch
 from rsgg.edits import origins
 from rsgg.errors import NotFittedError, OracleError, RSGGError, UsageError
-from rsgg.explainer import Capabilities, Choice, Counterfactual, Explainer
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import Graph, GraphBatch
-from rsgg.oracles.oracle import CountingOracle, Embeddings, Oracle, WrappedOracle
+from rsgg.hyperparameters import Choice
+from rsgg.oracles.counting import CountingOracle
+from rsgg.oracles.oracle import Embeddings, Oracle, WrappedOracle
 from rsgg.oracles.tree_cycles import TreeCyclesOracle
 from rsgg.seeds import numpy_rng, torch_rng
 from rsgg.task import Problem, Task

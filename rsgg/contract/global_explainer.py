@@ -16,7 +16,7 @@ from rsgg.contract.checking import ContractViolation, require, run_checks
 from rsgg.contract.explainer import training_graphs
 from rsgg.errors import NotFittedError, RSGGError
 from rsgg.global_explainer import GlobalExplainer, GlobalResult
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.oracles.tree_cycles import TreeCyclesOracle
 
 TARGET, K = 0, 3

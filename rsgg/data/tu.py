@@ -27,7 +27,7 @@ from rsgg.data.dataset import Dataset
 from rsgg.data.files import Published, checksums, content_of, named_dir
 from rsgg.data.listed import ListedGraphs, one_hot
 from rsgg.errors import DataError
-from rsgg.graph import LARGEST_FEATURE
+from rsgg.reading import LARGEST_FEATURE
 
 SOURCE = "https://www.chrsmrrs.com/graphkerneldatasets/{}.zip"
 REQUIRED = ("A", "graph_indicator", "graph_labels")

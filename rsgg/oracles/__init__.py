@@ -1,9 +1,10 @@
 """Oracles: the black boxes Φ whose decisions are explained."""
 
 from rsgg.oracles.asd import ASDOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.oracles.gnn import FrozenGCN, TrainedGNN
 from rsgg.oracles.nodes import FrozenNodeGCN, NodeGCN
-from rsgg.oracles.oracle import CountingOracle, Oracle, WrappedOracle
+from rsgg.oracles.oracle import Oracle, WrappedOracle
 from rsgg.oracles.pyg import CallableOracle, PyGOracle
 from rsgg.oracles.tree_cycles import TreeCyclesOracle
 

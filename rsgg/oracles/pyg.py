@@ -18,9 +18,10 @@ from torch.nn import Module
 
 from rsgg.edges import EdgeBatch
 from rsgg.errors import OracleError
-from rsgg.graph import GraphBatch, are_weights, whole_numbers_as_int64
+from rsgg.graph import GraphBatch
 from rsgg.oracles.oracle import Oracle
 from rsgg.oracles.scores import Scores
+from rsgg.reading import are_weights, whole_numbers_as_int64
 
 INSPECTED_GRAPHS = 8  # of the first question: from these it is found out what the model returns
 

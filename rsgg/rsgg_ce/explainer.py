@@ -61,19 +61,12 @@ from torch import Tensor
 
 from rsgg import collapse
 from rsgg.constraints import Constraint, editable
+from rsgg.counterfactual import BUDGET_USED_UP, Candidate
 from rsgg.errors import GraphError, UsageError
-from rsgg.explainer import (
-    BUDGET_USED_UP,
-    Candidate,
-    Capabilities,
-    Choice,
-    Explainer,
-    Interval,
-    device_field,
-    hyper,
-)
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.hyperparameters import Choice, Interval, device_field, hyper
+from rsgg.oracles.counting import CountingOracle
 from rsgg.rsgg_ce.partial_order import (
     ExistingThenAll,
     ExistingThenMissing,

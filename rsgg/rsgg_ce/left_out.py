@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from rsgg.explainer import hyper
 from rsgg.graph import GraphBatch
+from rsgg.hyperparameters import hyper
 from rsgg.rsgg_ce.explainer import RSGGCE
 from rsgg.rsgg_ce.training import ClassData, ClassTraining, Generator, TrainingSettings
 from rsgg.rsgg_ce.training_pairs import Adjacency, PairBatch

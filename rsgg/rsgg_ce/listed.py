@@ -25,7 +25,7 @@ from torch import Tensor
 from rsgg.constraints import Among, Constraint
 from rsgg.edges import EdgeBatch
 from rsgg.edits import NOTHING, Codes
-from rsgg.explainer import hyper
+from rsgg.hyperparameters import hyper
 from rsgg.rsgg_ce.search import Lengths, Orders, interleaved, log_softmax, merged
 from rsgg.rsgg_ce.training import Generator
 from rsgg.seeds import numpy_rng, torch_rng

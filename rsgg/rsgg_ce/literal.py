@@ -49,10 +49,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
+from rsgg.counterfactual import Candidate
 from rsgg.errors import GraphError
-from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, device_field, hyper
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.hyperparameters import Choice, device_field, hyper
+from rsgg.oracles.counting import CountingOracle
 from rsgg.rsgg_ce.adam import Adam
 from rsgg.rsgg_ce.explainer import LEARNING_RATES, sampled, sampler_named
 from rsgg.rsgg_ce.partial_order import ExistingThenMissing

@@ -30,11 +30,13 @@ import torch
 from torch import Tensor
 
 from rsgg.constraints import Constraint, Rules, editable
+from rsgg.counterfactual import BUDGET_USED_UP, Candidate, candidates_of
 from rsgg.edits import NOTHING, Codes, of_pairs
-from rsgg.explainer import BUDGET_USED_UP, Candidate, Capabilities, candidates_of, hyper
+from rsgg.explainer import Capabilities
 from rsgg.graph import GraphBatch
+from rsgg.hyperparameters import hyper
 from rsgg.minimise import random_order
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.rsgg_ce.explainer import RSGGCE, EdgeScorer, in_blocks
 from rsgg.rsgg_ce.listed import EVERY_PAIR_UP_TO, ListedPairs, PairScores, Scorer
 from rsgg.rsgg_ce.node_edits import NodeEdits, cost, learnt_rates, possible, seen_labels

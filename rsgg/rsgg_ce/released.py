@@ -47,10 +47,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rsgg.counterfactual import Candidate
 from rsgg.errors import FitError, GraphError
-from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, hyper
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.hyperparameters import Choice, hyper
+from rsgg.oracles.counting import CountingOracle
 from rsgg.rsgg_ce.explainer import GENERATORS, LEARNING_RATES, sampled, sampler_named
 from rsgg.rsgg_ce.partial_order import ExistingThenAll
 from rsgg.seeds import torch_rng

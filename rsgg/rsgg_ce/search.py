@@ -24,7 +24,7 @@ from torch import Tensor
 from rsgg.edges import EdgeBatch
 from rsgg.edits import NOTHING, Codes, applied, decoded, most_nodes
 from rsgg.graph import GraphBatch
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.sparse import SparseBatch
 
 Search = Generator[Codes, bool, None]

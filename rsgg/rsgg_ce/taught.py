@@ -31,9 +31,9 @@ from torch import Tensor
 
 from rsgg.edges import EdgeBatch
 from rsgg.edits import Codes
-from rsgg.explainer import hyper
 from rsgg.graph import GraphBatch
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.hyperparameters import hyper
+from rsgg.oracles.counting import CountingOracle
 from rsgg.progress import tell
 from rsgg.rsgg_ce.adam import Adam
 from rsgg.rsgg_ce.listed import every_pair_field, missing_pairs

@@ -37,7 +37,7 @@ from torch.nn.functional import softplus
 
 from rsgg.edges import EdgeBatch
 from rsgg.graph import GraphBatch
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 from rsgg.progress import tell
 from rsgg.rsgg_ce.adam import Adam, as_one_vector
 from rsgg.rsgg_ce.training_pairs import Adjacency, Linked, PairBatch, edited_pairs, linked, training_pairs

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from rsgg.edges import LONGEST_SUM, EdgeBatch, NeighbourLists, positions
 from rsgg.graph import GraphBatch
-from rsgg.oracles.oracle import CountingOracle
+from rsgg.oracles.counting import CountingOracle
 
 LARGEST_MATRIX = 120  # nodes: up to here matrices are faster than lists of edges
 LARGEST_PRODUCT = 64  # nodes: up to here networks multiply by matrices faster than they add up neighbours

@@ -11,9 +11,9 @@ from torch import Tensor
 from rsgg.baselines.cf_gnn_explainer import CFGNNExplainer, Found, _Part
 from rsgg.baselines.released.cf_gnn_explainer import ReleasedCFGNNExplainer
 from rsgg.contract import check_explainer
+from rsgg.counterfactual import Counterfactual
 from rsgg.data.nodes import GeneratedNodes, NodeDataset, NodeGraph
 from rsgg.edges import EdgeBatch
-from rsgg.explainer import Counterfactual
 from rsgg.graph import GraphBatch
 from rsgg.oracles import CountingOracle, Oracle, TreeCyclesOracle
 from rsgg.oracles.nodes import LAYERS, NodeGCN

@@ -21,8 +21,9 @@ from rsgg.baselines.controls import (
     _doubling,
 )
 from rsgg.contract.explainer import TriangleOracle
+from rsgg.counterfactual import Counterfactual
 from rsgg.data import ASD, Dataset, GeneratedNodes, TreeCycles
-from rsgg.explainer import Counterfactual, Explainer
+from rsgg.explainer import Explainer
 from rsgg.graph import Graph, GraphBatch
 from rsgg.oracles import ASDOracle, CountingOracle, NodeGCN, TreeCyclesOracle
 from tests.graphs import has_cycle, needs_asd, tree, unicyclic

@@ -24,8 +24,9 @@ from rsgg.baselines.released.cf_gnn_explainer import ReleasedCFGNNExplainer
 from rsgg.baselines.released.moo import ReleasedMOO
 from rsgg.baselines.released.rcexplainer import ReleasedRCExplainer
 from rsgg.errors import UsageError
-from rsgg.explainer import Choice, Explainer
+from rsgg.explainer import Explainer
 from rsgg.global_explainer import GlobalExplainer
+from rsgg.hyperparameters import Choice
 
 RC = {
     "same": 0.2, "size": 0.001 / 15, "entropy": 8 / 15, "pool": 50, "lr": 1e-3, "epochs": 601, "batch": 200,

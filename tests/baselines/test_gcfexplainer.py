@@ -30,7 +30,8 @@ from rsgg.baselines.gcfexplainer import (
 from rsgg.edit_distance import NOTHING, LabelledGraphs, cost_in_place, largest_within, matched, within
 from rsgg.errors import FitError
 from rsgg.graph import Graph, GraphBatch
-from rsgg.oracles.oracle import CountingOracle, Oracle
+from rsgg.oracles.counting import CountingOracle
+from rsgg.oracles.oracle import Oracle
 
 N_LABELS = 2
 

@@ -15,9 +15,9 @@ from rsgg.baselines.released.gcountergan import ReleasedGCounteRGAN, dense_weigh
 from rsgg.compose import Minimised
 from rsgg.contract import check_explainer
 from rsgg.contract.explainer import TriangleOracle
+from rsgg.counterfactual import Counterfactual
 from rsgg.data import ASD, TreeCycles
 from rsgg.errors import FitError, GraphError
-from rsgg.explainer import Counterfactual
 from rsgg.graph import Graph, GraphBatch
 from rsgg.metrics import ged
 from rsgg.oracles import ASDOracle, CountingOracle, Oracle, TreeCyclesOracle

@@ -29,10 +29,10 @@ from rsgg.baselines.maccs import (  # noqa: E402
     similarities,
 )
 from rsgg.contract import check_explainer  # noqa: E402
+from rsgg.counterfactual import Counterfactual  # noqa: E402
 from rsgg.data.dataset import Dataset  # noqa: E402
 from rsgg.data.molecules import SINGLE, read_smiles  # noqa: E402
 from rsgg.errors import UsageError  # noqa: E402
-from rsgg.explainer import Counterfactual  # noqa: E402
 from rsgg.graph import GraphBatch  # noqa: E402
 from rsgg.molecule_edits import (  # noqa: E402
     KnownMolecules,

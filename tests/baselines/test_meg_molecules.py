@@ -13,7 +13,7 @@ pytest.importorskip("rdkit")
 from rsgg.baselines.meg_molecules import MoleculeMEG
 from rsgg.baselines.molecules import Molecule, actions, canonical, fingerprint, tanimoto
 from rsgg.contract import check_explainer
-from rsgg.explainer import Counterfactual
+from rsgg.counterfactual import Counterfactual
 from rsgg.graph import GraphBatch
 from rsgg.molecule_edits import smiles_of
 from rsgg.oracles import CountingOracle

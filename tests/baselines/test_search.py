@@ -15,8 +15,9 @@ from torch import Tensor
 from rsgg.baselines.search import BACKWARD_OFFSET, COIN_OFFSET, DCE, DDBS, OBS, Exhaustive, IRand, _pair, _race
 from rsgg.contract import check_explainer
 from rsgg.contract.explainer import TriangleOracle
+from rsgg.counterfactual import Counterfactual
 from rsgg.data import ASD, Dataset, TreeCycles
-from rsgg.explainer import Counterfactual, Explainer
+from rsgg.explainer import Explainer
 from rsgg.graph import Graph, GraphBatch
 from rsgg.oracles import ASDOracle, CountingOracle, Oracle, TreeCyclesOracle
 from rsgg.oracles.asd import INTERCEPT, S1, S2, WEIGHT_S1, WEIGHT_S2

@@ -28,8 +28,9 @@ from benchmarks.running.run_cell import Outcome, run_cell
 from benchmarks.running.workers import Work
 from benchmarks.table1 import Table1
 from figures import tables
+from rsgg.counterfactual import Candidate
 from rsgg.errors import UsageError
-from rsgg.explainer import Candidate, Capabilities, Explainer
+from rsgg.explainer import Capabilities, Explainer
 from tests.benchmarks.running.processes import forked_workers
 
 BAD = {

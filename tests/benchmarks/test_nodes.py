@@ -15,8 +15,8 @@ from benchmarks.results.ledger import Store
 from benchmarks.results.summary import MEANS
 from benchmarks.running.options import NodeOptions, RunOptions
 from benchmarks.running.plan import cells_for
+from rsgg.counterfactual import Counterfactual
 from rsgg.data.nodes import GeneratedNodes, NodeGraph
-from rsgg.explainer import Counterfactual
 from rsgg.graph import Graph
 
 ARGUMENTS = {"datasets": ["tree-cycles-nodes-generated"], "smoke": True, "jobs": 0}

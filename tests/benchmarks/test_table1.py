@@ -33,7 +33,8 @@ from benchmarks.running.options import Table1Options
 from benchmarks.running.plan import grid
 from benchmarks.table1 import Confirmation, Table1, plan, turn
 from benchmarks.variations import studies
-from rsgg.explainer import Capabilities, Explainer, hyper
+from rsgg.explainer import Capabilities, Explainer
+from rsgg.hyperparameters import hyper
 from rsgg.statistics import bootstrap_interval
 
 DESIGN = ["dataset", "method", "variant", "metric", "paper", "mean", "ci_low", "ci_high", "verdict", "reason"]

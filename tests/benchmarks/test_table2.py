@@ -22,8 +22,8 @@ from benchmarks.running.quality import MEASURED, Yardstick, measured
 from benchmarks.running.run_cell import Run, loaded
 from benchmarks.table2 import KINDS, ROWS, Table2, kinds
 from figures import tables
+from rsgg.counterfactual import Counterfactual
 from rsgg.errors import DataError, UsageError
-from rsgg.explainer import Counterfactual
 from rsgg.plausibility import RealGraphs
 
 TASK = tasks.TREE_CYCLES.varied({"n_nodes": 10, "n_graphs": 60, "max_cycle_nodes": 4})

@@ -113,9 +113,13 @@ TARGETS = (
         (
             "tests/rsgg/test_oracle.py",
             "tests/rsgg/test_edges.py",
-            "tests/rsgg/test_counting_by_hand.py",
+            "tests/rsgg/test_counting.py",
             "tests/rsgg/test_odd_oracles.py",
         ),
+    ),
+    Target(
+        "rsgg/oracles/counting.py",
+        ("tests/rsgg/test_counting_by_hand.py", "tests/rsgg/test_counting.py", "tests/rsgg/test_odd_oracles.py"),
     ),
     Target(
         "rsgg/rsgg_ce/explainer.py",

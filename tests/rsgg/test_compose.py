@@ -18,8 +18,9 @@ from rsgg.baselines.controls import Complete, Empty, TwoSided
 from rsgg.baselines.search import DCE, DDBS, OBS, IRand
 from rsgg.compose import BestOf, Composed, FirstOf, Minimised
 from rsgg.contract.explainer import EdgesModuloThree, training_graphs
+from rsgg.counterfactual import Candidate
 from rsgg.errors import DataError, NotFittedError, UsageError
-from rsgg.explainer import Candidate, Capabilities, Explainer
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.oracles import CountingOracle, TreeCyclesOracle
 from rsgg.rsgg_ce import RSGGCE

@@ -20,10 +20,12 @@ from rsgg.baselines.controls import RandomEdits, TwoSided
 from rsgg.compose import BestOf, FirstOf, Minimised
 from rsgg.contract.checking import ContractViolation, run_check
 from rsgg.contract.explainer import CHECKS, Subject, check_explainer
+from rsgg.counterfactual import Candidate, Counterfactual
 from rsgg.data import ASD, Dataset
 from rsgg.errors import NotFittedError, RSGGError, UsageError
-from rsgg.explainer import Candidate, Capabilities, Choice, Counterfactual, Explainer, hyper
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import Graph, GraphBatch
+from rsgg.hyperparameters import Choice, hyper
 from rsgg.minimise import with_edits
 from rsgg.oracles import ASDOracle, CountingOracle, Oracle
 from rsgg.rsgg_ce import RSGGCE, LiteralRSGGCE, ReleasedRSGGCE

@@ -15,7 +15,7 @@ from rsgg.edges import EdgeBatch
 from rsgg.errors import OracleError, OracleTimeout, UnknownClass
 from rsgg.graph import GraphBatch
 from rsgg.oracles import CountingOracle, Oracle
-from rsgg.oracles.oracle import MOST_TIMEOUTS, Request
+from rsgg.oracles.counting import MOST_TIMEOUTS, Request
 
 PATHS = GraphBatch.of([nx.path_graph(n) for n in (2, 3, 4)])
 

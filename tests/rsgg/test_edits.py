@@ -11,6 +11,7 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from rsgg.counterfactual import Counterfactual
 from rsgg.edits import (
     ADD_LEAF,
     DROP,
@@ -33,7 +34,6 @@ from rsgg.edits import (
     recoded,
 )
 from rsgg.errors import GraphError
-from rsgg.explainer import Counterfactual
 from rsgg.graph import Graph, GraphBatch
 from rsgg.metrics import evaluate, ged, ged_with_nodes
 from rsgg.oracles import TreeCyclesOracle

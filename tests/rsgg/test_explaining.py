@@ -21,8 +21,9 @@ from rsgg.baselines.controls import Complete, Empty, RandomEdits, TwoSided
 from rsgg.baselines.search import DDBS, OBS, IRand
 from rsgg.compose import Minimised
 from rsgg.contract.explainer import EdgesModuloThree
+from rsgg.counterfactual import Candidate, Counterfactual
 from rsgg.errors import BudgetExhausted, FitError, GraphError, OracleError, OracleTimeout, UsageError
-from rsgg.explainer import Candidate, Capabilities, Counterfactual, Explainer
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import Graph, GraphBatch
 from rsgg.metrics import evaluate
 from rsgg.oracles import CallableOracle, CountingOracle, Oracle, PyGOracle, TreeCyclesOracle

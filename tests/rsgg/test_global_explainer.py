@@ -21,7 +21,8 @@ from rsgg.contract.explainer import training_graphs
 from rsgg.errors import FitError, NotFittedError, RSGGError, UsageError
 from rsgg.global_explainer import GlobalResult, greedy_cover
 from rsgg.graph import Graph, GraphBatch
-from rsgg.oracles.oracle import CountingOracle, Oracle
+from rsgg.oracles.counting import CountingOracle
+from rsgg.oracles.oracle import Oracle
 
 ALL = (GCFExplainer, RealGraphs, RandomRealGraphs, InstanceCounterfactuals)
 

@@ -19,9 +19,11 @@ from rsgg.baselines.released import clear as released_clear
 from rsgg.baselines.released import gcountergan as released_gcountergan
 from rsgg.baselines.released import meg as released_meg
 from rsgg.compose import Minimised
+from rsgg.counterfactual import BUDGET_USED_UP, TIME_USED_UP, Candidate
 from rsgg.errors import FitError, GraphError, UsageError
-from rsgg.explainer import BUDGET_USED_UP, TIME_USED_UP, Candidate, Capabilities, Choice, Explainer, hyper
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
+from rsgg.hyperparameters import Choice, hyper
 from rsgg.oracles import CountingOracle, PyGOracle, TreeCyclesOracle
 from rsgg.rsgg_ce import RSGGCE, LiteralRSGGCE, ReleasedRSGGCE
 from rsgg.rsgg_ce.partial_order import ExistingThenMissing, Group, Within

@@ -14,9 +14,9 @@ from scipy import stats
 from sklearn.metrics import jaccard_score, precision_recall_fscore_support, roc_auc_score
 
 from rsgg import metrics
+from rsgg.counterfactual import Counterfactual
 from rsgg.data.motifs import Motifs
 from rsgg.errors import UsageError
-from rsgg.explainer import Counterfactual
 from rsgg.graph import Graph, GraphBatch
 from rsgg.metrics import CORE_COLUMNS, consensus_edits, diversity, evaluate, ged
 from rsgg.oracles import CountingOracle, Oracle, TreeCyclesOracle

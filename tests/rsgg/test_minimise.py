@@ -16,10 +16,12 @@ from rsgg.baselines.controls import Empty, TwoSided, TwoSidedMinimised
 from rsgg.baselines.search import DCE
 from rsgg.compose import Minimised, _is_simple
 from rsgg.contract.explainer import EdgesModuloThree
+from rsgg.counterfactual import Candidate
 from rsgg.data import ASD, TreeCycles
 from rsgg.errors import NotFittedError, UsageError
-from rsgg.explainer import Candidate, Capabilities, Explainer, hyper
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import Graph, GraphBatch
+from rsgg.hyperparameters import hyper
 from rsgg.minimise import minimise, random_order
 from rsgg.oracles import ASDOracle, CountingOracle, Oracle, TreeCyclesOracle
 from rsgg.saving import write_archive

@@ -31,6 +31,7 @@ from rsgg.constraints import (
     OnlyRemovals,
     Satisfies,
 )
+from rsgg.counterfactual import Candidate, Counterfactual, candidates_of
 from rsgg.edits import (
     ADD_LEAF,
     RELABEL,
@@ -45,7 +46,7 @@ from rsgg.edits import (
     plain_labels,
 )
 from rsgg.errors import GraphError
-from rsgg.explainer import Candidate, Capabilities, Counterfactual, Explainer, candidates_of
+from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import Graph, GraphBatch
 from rsgg.metrics import evaluate
 from rsgg.minimise import minimise_edits

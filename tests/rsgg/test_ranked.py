@@ -27,10 +27,10 @@ from rsgg.constraints import (
     Satisfies,
 )
 from rsgg.contract.explainer import TriangleOracle
+from rsgg.counterfactual import Counterfactual
 from rsgg.data.tree_cycles import TreeCycles
 from rsgg.edits import NOTHING, edited
 from rsgg.errors import FitError, UsageError
-from rsgg.explainer import Counterfactual
 from rsgg.graph import Graph, GraphBatch
 from rsgg.oracles import CountingOracle, TreeCyclesOracle
 from rsgg.oracles.oracle import Oracle

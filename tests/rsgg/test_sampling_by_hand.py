@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from rsgg.explainer import Candidate
+from rsgg.counterfactual import Candidate
 from rsgg.graph import GraphBatch
 from rsgg.oracles import CountingOracle, Oracle
 from rsgg.rsgg_ce import explainer

@@ -18,7 +18,7 @@ from rsgg.baselines.released.clear import ReleasedCLEAR
 from rsgg.data import ASD, TreeCycles
 from rsgg.data.dataset import Dataset
 from rsgg.errors import DataError
-from rsgg.explainer import Choice
+from rsgg.hyperparameters import Choice
 from rsgg.oracles import TreeCyclesOracle
 
 

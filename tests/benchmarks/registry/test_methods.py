@@ -15,7 +15,8 @@ from rsgg.baselines.meg_molecules import MoleculeMEG
 from rsgg.baselines.moo import MOO
 from rsgg.baselines.released.moo import ReleasedMOO
 from rsgg.errors import UsageError
-from rsgg.explainer import Explainer, hyper
+from rsgg.explainer import Explainer
+from rsgg.hyperparameters import hyper
 from tests.standins import DATA, DRAWS, Draws
 
 every_row = pytest.mark.parametrize("method", METHODS, ids=lambda method: method.title)

@@ -17,9 +17,9 @@ from benchmarks.running import robust
 from benchmarks.running.robust import ANOTHER_SEED, CANDIDATES, FROZEN, MEASURED, Robust, Trials, measured, touched
 from benchmarks.running.run_cell import Run, loaded
 from rsgg.baselines.controls import TwoSided
+from rsgg.counterfactual import Counterfactual
 from rsgg.edits import NodeEdit
 from rsgg.errors import DataError
-from rsgg.explainer import Counterfactual
 from rsgg.graph import Graph, GraphBatch
 from rsgg.oracles import Oracle
 from rsgg.robustness import harmless_edits

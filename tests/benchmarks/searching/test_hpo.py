@@ -49,7 +49,8 @@ from rsgg.baselines.released.clear import ReleasedCLEAR
 from rsgg.baselines.released.gcountergan import ReleasedGCounteRGAN
 from rsgg.data import TreeCycles
 from rsgg.errors import DataError, FitError, UsageError
-from rsgg.explainer import Choice, Explainer, Interval
+from rsgg.explainer import Explainer
+from rsgg.hyperparameters import Choice, Interval
 from rsgg.rsgg_ce.explainer import RSGGCE
 from rsgg.rsgg_ce.literal import LiteralRSGGCE
 from rsgg.rsgg_ce.released import ReleasedRSGGCE

@@ -23,8 +23,10 @@ from benchmarks.running.experiment import run_cells
 from benchmarks.running.options import HpoOptions
 from benchmarks.running.run_cell import Report
 from benchmarks.searching.space import Search
+from rsgg.counterfactual import Candidate
 from rsgg.errors import FitError
-from rsgg.explainer import Candidate, Capabilities, Choice, Explainer, Interval, hyper
+from rsgg.explainer import Capabilities, Explainer
+from rsgg.hyperparameters import Choice, Interval, hyper
 from rsgg.seeds import seed_for
 
 DATA = TREE_CYCLES.varied({"n_nodes": 10, "n_graphs": 60, "max_cycle_nodes": 4})
