@@ -100,24 +100,26 @@ Judge = Callable[[list[tuple[int, State]]], list[Judgement | None]]
 
 @dataclass(frozen=True)
 class EndState(Generic[State]):
+    """A state in which an episode ended, and what it is worth."""
+
     state: State
     judgement: Judgement
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How Q is learnt."""
+    """How Q is learnt: the hyper-parameters of these names of `MEG`, which says what each of them means."""
 
     episodes: int
-    horizon: int
-    decay: float
+    horizon: int  # steps of an episode at most
+    decay: float  # of ε per episode
     lr: float
     discount: float
-    polyak: float
-    replay: int
-    batch: int
-    interval: int
-    keep: int
+    polyak: float  # how slowly the target network follows
+    replay: int  # transitions that are remembered
+    batch: int  # transitions per gradient step
+    interval: int  # steps of play per gradient step
+    keep: int  # end states that are kept
 
 
 @dataclass

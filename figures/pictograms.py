@@ -104,7 +104,7 @@ class Panel:
 
     @property
     def n_nodes(self) -> int:
-        """Of the largest graph."""
+        """How many nodes the largest graph has."""
         return (len(self.image) - 1) // len(self.folds) - 1
 
     @cached_property

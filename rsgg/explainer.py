@@ -12,7 +12,7 @@ import reprlib
 import time
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -102,6 +102,11 @@ class Explainer(Hyperparameters, ABC):
         if isinstance(self.constraints, list):
             self.constraints = tuple(self.constraints)
         self.check_values()
+        if not isinstance(getattr(self, "capabilities", None), Capabilities):
+            raise UsageError(
+                f"{type(self).__name__} declares no capabilities; set the class variable `capabilities` to an "
+                "rsgg.Capabilities, as rsgg/templates/explainer.py shows."
+            )
 
     # -- what a method writes --------------------------------------------------------------------------
 
@@ -255,6 +260,11 @@ class Explainer(Hyperparameters, ABC):
                 raise
             return _one_by_one(batch, k, again)
         seconds = (time.process_time() - start) / (len(batch) * k)
+        if not isinstance(candidates, Sequence):
+            raise RSGGError(
+                f"{type(self).__name__} returned {reprlib.repr(candidates)} instead of a list of candidates; return "
+                "an rsgg.Candidate per graph and candidate."
+            )
         if len(candidates) != len(batch) * k:
             raise RSGGError(
                 f"{type(self).__name__} returned {len(candidates)} candidates for {len(batch)} graphs and k = {k}; "

@@ -42,7 +42,7 @@ class Given:
 
     @classmethod
     def of_networkx(cls, graph: nx.Graph, features: str | None, edge_features: str | None) -> Given | None:
-        """None where nothing has attributes."""
+        """The attributes of a NetworkX graph, of its nodes and of its edges; None if it has none at all."""
         at = {node: i for i, node in enumerate(graph)}
         nodes = tuple(dict(about) for about in graph.nodes.values())
         edges = {(at[u], at[v]): dict(about) for u, v, about in graph.edges.data()}

@@ -81,6 +81,11 @@ class Task:
     def load(self, data_dir: Path | None = None) -> Problem:
         """Load the data and prepare the oracle; `data_dir` is where those that have files look for them."""
         dataset = self.dataset.load(data_dir)
+        if not isinstance(dataset, Dataset):
+            raise UsageError(
+                f"The data set of the task {self.name!r} loads a {type(dataset).__name__}; let its load() return an "
+                "rsgg.Dataset, as rsgg/templates/task.py shows."
+            )
         oracle = self.oracle.loaded(data_dir).prepared(dataset)
         return Problem(self.name, dataset, oracle, self.max_train, self.max_test, self.budget)
 

@@ -74,7 +74,7 @@ def shown(metric: str) -> str:
 
 
 def table(lines: pd.DataFrame) -> pd.DataFrame:
-    """`COLUMNS`."""
+    """Printed numbers beside ours, with verdicts: a line per task, row, number of graphs and metric (`COLUMNS`)."""
     printed = printed_tables().drop_duplicates(["task", "method", "variant", "metric"])  # the first is in Table 2
     known = {(p["task"], p["method"], p["variant"], int(p["k"]), p["metric"]): p for p in printed.to_dict("records")}
     rows = []
@@ -108,7 +108,7 @@ def _judged(cell: dict[str, str], own: pd.DataFrame, task: str) -> dict[str, str
 
 
 def orders(lines: pd.DataFrame) -> pd.DataFrame:
-    """`ORDERS`."""
+    """Does what the paper says covers more than another row cover more here too? A line per comparison (`ORDERS`)."""
     values = measured(lines)
     values = values[values["metric"] == "coverage"]
     found = {key: own.set_index("seed") for key, own in values.groupby([*WHOSE, "k"], sort=False)}

@@ -646,8 +646,6 @@ def _check_explainer(found: Any, reference: str) -> None:
         raise UsageError(
             f"{reference} is no explainer class; subclass rsgg.Explainer (rsgg/templates/explainer.py shows how)."
         )
-    if not hasattr(found, "capabilities"):
-        raise UsageError(f"{reference} declares no capabilities; rsgg/templates/explainer.py shows how.")
     typed.made(found, reference)
 
 

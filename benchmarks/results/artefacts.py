@@ -52,7 +52,7 @@ class Artefacts:
         return self.text(name, csv_of(table))
 
     def whole(self, name: str, write: Callable[[Any], None]) -> Path:
-        """A file that `write` fills."""
+        """Write a file whole, by a function that is given the open binary file, and enter it into the manifest."""
         path = self.folder / name
         write_whole(path, write)
         return self.add(name)

@@ -96,7 +96,7 @@ class Quality(OfFold[Yardstick]):
 
 
 def measured(results: Sequence[Counterfactual], run: Run, yardstick: Yardstick) -> pd.DataFrame:
-    """A line per result, columns `MEASURED`."""
+    """What each result is worth: a line per result with the columns `MEASURED`, which the top of this file explains."""
     inputs, returned = (GraphBatch.of([getattr(r, which) for r in results]) for which in ("input", "returned"))
     before, after = (classes_of(graphs, run.problem.oracle).numpy() for graphs in (inputs, returned))
     lines = pd.DataFrame(np.nan, index=range(len(results)), columns=list(MEASURED))

@@ -104,7 +104,10 @@ def _judged(run: Run, results: Sequence[Counterfactual]) -> pd.DataFrame:
 def of_copies(
     results: Sequence[Counterfactual], first: pd.DataFrame, copies: dict[str, list[TrainedGNN]]
 ) -> dict[str, object]:
-    """The columns `OF_COPIES`."""
+    """For how many copies of the oracle each result holds, and how many put the input where the oracle does.
+
+    The columns `OF_COPIES`, a value per result, NaN where a measure does not apply.
+    """
     inputs, returned = (GraphBatch.of([getattr(r, which) for r in results]) for which in ("input", "returned"))
     columns: dict[str, object] = {}
     for kind, several in copies.items():

@@ -67,7 +67,7 @@ class Ledgers:
 
     @property
     def n_nodes(self) -> int:
-        """Of the largest graph."""
+        """How many nodes the largest graph has."""
         return max(map(len, self.inputs.values()))
 
     @property

@@ -228,7 +228,7 @@ class RSGGCE(EdgeScorer):
     )
     samples: int = hyper(8, "S", at_least=2, doc="sampled graphs per training graph and step")
     batch: int = hyper(32, "batch size", at_least=1)
-    warmup: int = hyper(100, "warm-up", at_least=0, doc="first steps in which only 𝔻 learns")
+    warmup: int = hyper(100, "warm-up", at_least=0, doc="steps before the epochs in which only 𝔻 learns")
     order: PartialOrder = hyper(
         ALGORITHM_2, "partial_order", check=partial_order_advice, doc="Algorithm 2, or one of your own"
     )

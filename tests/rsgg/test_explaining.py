@@ -22,7 +22,7 @@ from rsgg.baselines.search import DDBS, OBS, IRand
 from rsgg.compose import Minimised
 from rsgg.contract.explainer import EdgesModuloThree
 from rsgg.counterfactual import Candidate, Counterfactual
-from rsgg.errors import BudgetExhausted, FitError, GraphError, OracleError, OracleTimeout, UsageError
+from rsgg.errors import BudgetExhausted, FitError, GraphError, OracleError, OracleTimeout, RSGGError, UsageError
 from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import Graph, GraphBatch
 from rsgg.metrics import evaluate
@@ -387,3 +387,14 @@ def test_a_function_of_lists_that_is_given_one_graph_is_told_how_to_wrap() -> No
     with pytest.raises(OracleError, match="lists=True"):
         rsgg.explain(function, graphs)
     assert all(one.found for one in rsgg.explain(CallableOracle(function, lists=True), graphs))
+
+
+def test_a_method_that_returns_nothing_is_a_sentence() -> None:
+    class Silent(Explainer):
+        capabilities = Capabilities(adds=True, removes=True)
+
+        def _explain(self, graphs: Any, classes: Any, oracle: Any, k: int, seed: int) -> Any:
+            return None
+
+    with pytest.raises(RSGGError, match="Silent returned None instead of a list of candidates"):
+        Silent().explain([nx.path_graph(4)], TreeCyclesOracle())

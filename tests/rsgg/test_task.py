@@ -6,6 +6,7 @@ import json
 import pickle
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -63,6 +64,15 @@ def test_folds_of_asd() -> None:
     problem = Task("asd", ASD(), ASDOracle(), shared_nodes=True).load()
     assert problem.folds(10, 0)[3].test.tolist() == [9, 37, 41, 48, 51, 54, 55, 63, 82, 90]
     assert problem.optimum is not None and problem.optimum.sum() == 828
+
+
+def test_data_that_are_no_dataset_are_a_sentence() -> None:
+    class Listed(TreeCycles):
+        def load(self, data_dir: Path | None = None) -> Dataset:
+            return [1, 2]  # type: ignore[return-value]
+
+    with pytest.raises(UsageError, match=r"the task 'odd' loads a list; let its load\(\) return an rsgg.Dataset"):
+        Task("odd", Listed(n_graphs=4), TreeCyclesOracle()).load()
 
 
 class Majority(Oracle):

@@ -60,7 +60,7 @@ def _connected(results: Evidence, dataset: str) -> tuple[int, int]:
 
 @CHECKS.of("asd-can-be-disconnected")
 def asd_can_be_disconnected(results: Evidence, variant: str) -> Outcome:
-    """Holds if one is."""
+    """The claim holds if at least one graph of ASD is not connected."""
     connected, graphs = _connected(results, "asd")
     return count(connected < graphs, f"{graphs - connected} of {graphs} graphs are not connected (datasets.csv).")
 
@@ -129,7 +129,7 @@ class Gain(NamedTuple):
 
     @property
     def searched(self) -> str:
-        """How much this rests on."""
+        """How many searches, trials and folds the gain was measured on, in words."""
         return f"one search, {self.trials} complete trials over {self.folds} {'fold' if self.folds == 1 else 'folds'}"
 
 
