@@ -136,6 +136,11 @@ ROW_MARKS = {
 """Marks behind the name of a row. What collapse is, is said in rsgg/collapse.py, and how many fits do, with the tables.
 A row that was not measured on all ten folds also says on how many."""
 
+NOT_SANITISED = "°"
+"""Behind a share of feasible results on molecules that is over fewer rules than that of other rows: RDKit was not asked
+whether some of them are molecules, since their atoms were edited (or, in what was stored before each result was judged
+by itself, those of another result of their fold). Such a share may be too high and is never too low."""
+
 # -- Findings --------------------------------------------------------------------------------------------
 
 CONFIRMED, IN_PART, NOT_CONFIRMED, OPEN = "confirmed", "confirmed in part", "not confirmed", "open"

@@ -67,6 +67,48 @@ def test_a_control_that_is_behind_is_not_named(tmp_path: Path) -> None:
     assert found.notes == [] and cell(found, ("obs", "search"), 0)[1] == "", "all that are ranked are equal"
 
 
+def test_where_the_nearest_data_graph_is_best_the_table_says_that_it_is_a_real_graph(tmp_path: Path) -> None:
+    values = {(task, method, "plausibility"): 0.2 for task in TASKS for method, _ in ROWS}
+    results = write(tmp_path, values | {("mutag-gin", "dce", "plausibility"): 0.9})
+    found = sheet(results, "plausibility")
+    assert cell(found, module.REAL_GRAPHS, 1) == ("0.900", "best")
+    (note,) = [note for note in found.notes if "real graph" in note]
+    assert note.startswith("MUTAG, GIN: none is better than Nearest data graph (DCE), which returns a real graph")
+    assert not any("real graph" in note for note in sheet(results, "correctness").notes)
+    of_task = {one.name: one.notes for one in module.per_task(results)}
+    assert of_task["table2-aids-gcn"] == [] and of_task["table2-mutag-gin"] == [
+        f"By Plausibility none is better than Nearest data graph (DCE), {module.ABOUT_REAL_GRAPHS}"
+    ]
+
+
+def test_a_share_of_feasible_results_over_fewer_rules_is_marked_wherever_it_stands(tmp_path: Path) -> None:
+    """On AIDS, of which one row has results that RDKit was shown; half of those of a second, none of a third."""
+    results = write(tmp_path, {})
+    table = pd.read_csv(tmp_path / "table2.csv")
+    asked = {("aids-gcn", "rsgg-ce-certified"): 60, ("aids-gcn", "obs"): 30}
+    shown = [
+        {**one, "metric": "sanitised", "n": asked[one["task"], one["method"]]}
+        for one in table[table["metric"] == "feasible"].to_dict("records")
+        if (one["task"], one["method"]) in asked
+    ]
+    pd.concat([table, pd.DataFrame(shown)]).to_csv(tmp_path / "table2.csv", index=False)
+    results = Results((tmp_path,))
+    overview, sign = sheet(results, "feasible"), module.NOT_SANITISED
+    assert cell(overview, ("rsgg-ce-certified", "beyond"), 0)[0] == "0.950"
+    assert cell(overview, ("obs", "search"), 0)[0] == cell(overview, ("dce", "search"), 0)[0] == f"0.950{sign}"
+    assert cell(overview, ("obs", "search"), 1)[0] == "0.950", "no molecules, no rule that is left out"
+    assert module.FEWER_RULES in overview.notes and module.FEWER_RULES not in sheet(results, "plausibility").notes
+    aids, mutag = module.per_task(results)
+    at = list(aids.headings).index("Feasible ↑")
+    assert {line[0].text: line[at].text for line in aids.rows}["OBS"] == f"0.950{sign}"
+    assert module.FEWER_RULES in aids.notes and not any(sign in line[at].text for line in mutag.rows)
+    (board,) = tables.sheets("leaderboard", results, everything=True)
+    at = list(board.headings).index("Feasible ↑")
+    marked = [[line[0].text for line in group.rows if sign in line[at].text] for group in board.groups]
+    assert marked[1] == [] and set(marked[0]) == {methods.label(*row) for row in ROWS[1:]}
+    assert r"0.950$^\circ$" in tables.latex("table2", results)
+
+
 def test_few_edits_for_few_graphs_are_no_merit(tmp_path: Path) -> None:
     values = {
         ("aids-gcn", "obs", "ged_on_success"): 0.1,
