@@ -309,6 +309,20 @@ Where it is further below, edits have led away from the data: valid results are 
 Where validity is lower, it *finds little*. Not written blindly: validity, GED and questions of twelve rows on fold 0 of
 Mutagenicity had been seen, and how plausible real and randomly edited graphs are; no plausibility of any method had."""
 
+# Paired tests (table2_comparisons.csv): on each task RSGG-CE taught and certified is compared with every other row, as
+# in Table 1, by Correctness, GED, GED and plausibility of what both explain, and questions to explain. The five folds
+# of a task are five clusters, and five clusters can show no p below .0625: on one task nothing can be significant,
+# before any correction, and what its lines are worth is their intervals and effect sizes. Therefore the same test is
+# done once over all tasks together (`benchmarks.results.summary.compare_over_tasks`): a cluster is a fold of a task, up
+# to 55 of them, and one family holds all rows and all five metrics, with Holm's procedure within it. A row that is not
+# defined for some tasks is compared on the others; `clusters` says on how many folds. MUTAG is in it twice, with two
+# oracles. What differs over all tasks together need not differ on each of them. The test is of ranks, the mean is not:
+# where large differences on few graphs decide the mean, the two may go different ways, and then neither row is said to
+# be better; `rank_biserial` has the sign of the test. Not written blindly: when plausibility and this family were
+# added, every other number of the table and every test on a task had been seen, and only the tests of plausibility and
+# those over all tasks had not. That mean and test may go different ways was added when these had been seen too: they do
+# against OBS + min and DDBS + min in GED, and against Random order + minimiser and DCE + min in questions.
+
 # -- Nodes: the table of CF-GNNExplainer (nodes_printed.csv) -------------------------------------------------
 
 SAME_DRAW = "the authors' own draw and weights"
