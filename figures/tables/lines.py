@@ -33,6 +33,12 @@ def best_trials(table: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(kept)
 
 
+def over_all_tasks(table: pd.DataFrame) -> pd.DataFrame:
+    """What is compared over all tasks; the first rows where only one task is stored."""
+    over_all = table[table["dataset"] == ALL_TASKS]
+    return first_rows(table) if over_all.empty else over_all
+
+
 @dataclass(frozen=True)
 class Layout:
     """How a stored table is shown.
@@ -79,7 +85,7 @@ LAYOUTS = {  # by how the name of a table begins
         by=("dataset", "question", "metric"), names=2, headings={"n": "n", "p": "p", "p_holm": "p (Holm)"},
         first=("method", "against_method", "clusters", "difference", "ci_low", "ci_high", "rank_biserial", "p_holm"),
         rounded=("mean", "against_mean", "difference", "ci_low", "ci_high", "p_holm", "rank_biserial", "dominance"),
-        select=lambda table: table[table["dataset"] == ALL_TASKS],
+        select=over_all_tasks,
     ),
     "hpo_summary": Layout(
         "What the searches promised and what came of it",

@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 
 from benchmarks.registry import methods
-from benchmarks.registry.rules import AS_CORRECT_AS_THE_BEST, CORRECTNESS_FLOOR
+from benchmarks.registry.rules import AS_CORRECT_AS_THE_BEST, CORRECTNESS_FLOOR, NOT_SANITISED
 from benchmarks.results import leaderboard
 from benchmarks.results.reader import Results
+from benchmarks.results.summary import ALL_TASKS
 from figures import tables
 from figures.tables import table2 as module
 from figures.tables.sheet import Sheet
@@ -93,7 +94,7 @@ def test_a_share_of_feasible_results_over_fewer_rules_is_marked_wherever_it_stan
     ]
     pd.concat([table, pd.DataFrame(shown)]).to_csv(tmp_path / "table2.csv", index=False)
     results = Results((tmp_path,))
-    overview, sign = sheet(results, "feasible"), module.NOT_SANITISED
+    overview, sign = sheet(results, "feasible"), NOT_SANITISED
     assert cell(overview, ("rsgg-ce-certified", "beyond"), 0)[0] == "0.950"
     assert cell(overview, ("obs", "search"), 0)[0] == cell(overview, ("dce", "search"), 0)[0] == f"0.950{sign}"
     assert cell(overview, ("obs", "search"), 1)[0] == "0.950", "no molecules, no rule that is left out"
@@ -161,6 +162,24 @@ def test_what_each_row_finds_is_counted(tmp_path: Path) -> None:
     assert cell(found, ("rsgg-ce-certified", "beyond"), 0)[0] == "2 / 0 / 0"
     assert cell(found, ("obs", "search"), 2)[0] == "adversarial" and len(found.rows) == len(ROWS)
     assert len(sheet(write(tmp_path, {}), "kinds").rows) == len(ROWS) - 1, "rows + min are shown with everything"
+
+
+def test_of_comparisons_those_over_all_tasks_are_seen_first_with_the_floor_of_the_others(tmp_path: Path) -> None:
+    whose = {"method": "rsgg-ce-certified", "variant": "beyond", "against_method": "obs", "against_variant": "search"}
+    lines = [
+        {"dataset": name, "question": "q", "metric": "ged", **whose, "clusters": clusters, "difference": -1, "p": 0.1,
+         "ci_low": -2, "ci_high": 1, "p_holm": 1.0, "rank_biserial": -0.5}
+        for name, clusters in (("aids-gcn", 5), (ALL_TASKS, 55))
+    ]  # fmt: skip
+    pd.DataFrame(lines).to_csv(tmp_path / "table2_comparisons.csv", index=False)
+    (first,) = tables.sheets("table2_comparisons", Results((tmp_path,)))
+    assert [group.heading for group in first.groups] == ["all tasks, q, ged"] and "no p below .0625" in first.caption
+    assert [cell.text for cell in first.rows[0]][:3] == [methods.label(*ROWS[0]), "OBS", "55"]
+    (every,) = tables.sheets("table2_comparisons", Results((tmp_path,)), everything=True)
+    assert [group.heading for group in every.groups] == ["AIDS, q, ged", "all tasks, q, ged"]
+    pd.DataFrame(lines[:1]).to_csv(tmp_path / "table2_comparisons.csv", index=False)
+    (alone,) = tables.sheets("table2_comparisons", Results((tmp_path,)))
+    assert len(alone.rows) == 1, "of one task there is nothing over all"
 
 
 def test_all_formats_are_written_and_hold_every_task(tmp_path: Path) -> None:
