@@ -16,6 +16,7 @@ from benchmarks.results.files import REFERENCE, ROOT
 from benchmarks.results.reader import Results
 from figures import prose
 from figures.tables.statements import ROWS_AT_A_GLANCE, glance, in_short
+from figures.tables.table2 import FEWER_RULES
 
 TEXT = prose.README.read_text(encoding="utf-8")
 RESULTS = Results((REFERENCE,))
@@ -147,7 +148,7 @@ def test_real_data_are_shown_as_soon_as_the_reference_holds_them(tmp_path: Path)
 CERTIFIED, WITH_NODES = ("rsgg-ce-certified", "beyond"), ("rsgg-ce-nodes", "beyond")
 DCE, DCE_MIN, OBS_MIN = ("dce", "search"), ("dce-min", "search"), ("obs-min", "search")
 KEYS = ("correctness", "ged_on_success", "explain_calls", "fit_calls", "plausibility", "feasible")
-NUMBERS = {  # by task and row, in the order of KEYS
+NUMBERS: dict[str, dict[methods.Row, tuple[float, ...]]] = {  # by task and row, in the order of KEYS
     "aids-gcn": {
         CERTIFIED: (0.9, 2, 10, 1000, 0.2, 0.5), WITH_NODES: (1, 1, 40, 2000, 0.3, 0.5),
         DCE: (0.95, 20, 2, 400, 0.9, 1), DCE_MIN: (0.95, 3, 8, 400, 0.5, 0.5), OBS_MIN: (0.94, 1.5, 40, 0, 0.1, 0.5),
@@ -219,13 +220,17 @@ def test_feasible_over_fewer_rules_is_marked_and_real_graphs_are_named_under_the
     assert mutag[-4:] == ["RSGG-CE, certified, node edits", "1.00 (1.00; 10.0)", "0.95", "0.25°"]
     said = prose.under_rules(Results((tmp_path,)))
     assert "On 1 (AIDS) of 2 tasks that is Nearest data graph (DCE), which returns a real graph" in said
-    assert prose.FEWER_RULES in said
+    assert FEWER_RULES in said
     without = prose.under_rules(real(tmp_path, *more[:-1]))
     assert "°" not in without
 
 
 def test_motifs_are_shown_where_they_are_known(tmp_path: Path) -> None:
-    found = [(CERTIFIED, 0.5, 0.25), (OBS_MIN, 0.75, 0.1), (("one-removal", "control"), 0.9, 0.1)]
+    found: list[tuple[methods.Row, float, float]] = [
+        (CERTIFIED, 0.5, 0.25),
+        (OBS_MIN, 0.75, 0.1),
+        (("one-removal", "control"), 0.9, 0.1),
+    ]
     more = [
         ("mutag-gin", row, metric, mean, 50)
         for row, *means in found
