@@ -26,6 +26,7 @@ from matplotlib.lines import Line2D
 
 from benchmarks.registry import tasks
 from benchmarks.registry.methods import Row
+from benchmarks.registry.rules import NOT_SANITISED
 from benchmarks.results.graphs import Change, InputGraph, Pair
 from benchmarks.results.reader import Results
 from figures import figure, layout, style
@@ -46,7 +47,6 @@ APART = 0.17  # of the lines of a double bond, a bond being 1 long
 BOW = 0.12  # of an added bond, as a share of its length: a straight one could run through atoms that it does not join
 MARGIN = 0.6  # around a molecule, for symbols
 WORDS, SMALL = 0.36, 5.5  # inches below a molecule, and the size of the letters there
-NOT_SANITISED = "°"  # behind "feasible" where valences were not asked about
 
 Answers = Mapping[Row, pd.DataFrame]
 

@@ -20,7 +20,7 @@ import pandas as pd
 from benchmarks.registry import ablations as grids
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.metrics import METRICS
-from benchmarks.registry.rules import CAN_FAIL, INDEPENDENT, REPRODUCED, VALID
+from benchmarks.registry.rules import CAN_FAIL, INDEPENDENT, NOT_SANITISED, REPRODUCED, VALID
 from benchmarks.results.files import REFERENCE, ROOT, write_text
 from benchmarks.results.paper import printed
 from benchmarks.results.reader import Results
@@ -32,6 +32,7 @@ from figures.tables.searches import other_revisions
 from figures.tables.sheet import ABSENT, SYMBOLS, Cell, Group, Sheet, pipes, row_marks
 from figures.tables.statements import claims_in_short, glance, in_short, not_reproduced
 from figures.tables.table1 import CALLS, CALLS_RULE, PAPER, RowView, layout
+from figures.tables.table2 import ABOUT_REAL_GRAPHS, FEWER_RULES, REAL_GRAPHS, over_fewer_rules
 
 README, MANUAL = ROOT / "README.md", ROOT / "docs" / "manual"
 COLUMNS = {  # metric: decimals
@@ -323,6 +324,11 @@ WITHOUT_LEARNING, EARLIER_SEARCHES = ("two-sided-min", "search"), (("obs", "sear
 OPTIMUM = ("optimum", "control")
 
 
+def paid_back(fit_calls: float, ours: float, rival: float) -> int | None:
+    """After how many explained graphs fitting has asked no more than the rival; None where a graph saves no calls."""
+    return math.ceil(fit_calls / (rival - ours)) if ours < rival else None
+
+
 def break_even(results: Results) -> str:
     """After how many graphs the training by score function has asked no more than a search that learns nothing."""
     calls = stored(results, "table1", as_text=False).set_index(["dataset", "method", "variant", "metric"])["mean"]
@@ -334,8 +340,8 @@ def break_even(results: Results) -> str:
                 (RSGG_CE, "fit_calls"), (RSGG_CE, "explain_calls"), (WITHOUT_LEARNING, "explain_calls"),
             )
         )  # fmt: skip
-        if fit is not None and ours is not None and search is not None and ours < search:
-            parts.append(f"{math.ceil(fit / (search - ours)):,} graphs of {task.label}")
+        if fit is not None and ours is not None and search is not None and (after := paid_back(fit, ours, search)):
+            parts.append(f"{after:,} graphs of {task.label}")
     said = "“Two or three calls per graph” leave that training out."
     return f"{said} It has paid for itself, against a search that learns nothing, after {' and '.join(parts)}."
 
@@ -474,8 +480,35 @@ def data_sets(results: Results) -> str:
 
 TAUGHT = ("rsgg-ce-certified", "beyond")
 RANKED = (TAUGHT, ("rsgg-ce-nodes", "beyond"))  # the second one edits nodes too
-NEAREST = ("dce", "search")
-RIVALS = (("two-sided-min", "search"), ("obs-min", "search"))  # searches that learn nothing
+RIVALS = (("two-sided-min", "search"), ("obs-min", "search"), ("dce-min", "search"))  # searches without a network
+NOT_RIVALS = ("dce", "two-sided-min-feasible")  # not minimal; keeps rules that no other search keeps
+FEW_TASKS = 4  # are named
+NOT_YET = "The committed reference does not hold this table yet."
+
+
+def _named(names: Sequence[str]) -> str:
+    """How many tasks these are, and which if they are few."""
+    labels = [tasks.label(name) for name in names]
+    return f"{len(labels)} ({'; '.join(labels)})" if 0 < len(labels) <= FEW_TASKS else str(len(labels))
+
+
+def _wide(table: pd.DataFrame, *metrics: str) -> dict[str, pd.DataFrame]:
+    """Of each task of `table2.csv` the means of these metrics, a line per row."""
+    own = table[table["metric"].isin(metrics)]
+    means = own.pivot_table("mean", ["task", "method", "variant"], "metric", sort=False)
+    means = means.reindex(columns=list(metrics))
+    return {task: means.loc[task] for task in dict.fromkeys(own["task"])}
+
+
+def _best_search(means: pd.DataFrame) -> pd.Series:
+    """Of a task's rows, the search that explains the largest share of graphs, among equals with the fewest edits."""
+    names, variants = (means.index.get_level_values(level) for level in (0, 1))
+    rivals = means[(variants == "search") & ~names.isin(NOT_RIVALS)]
+    return rivals.sort_values(["correctness", "ged_on_success"], ascending=[False, True]).iloc[0]
+
+
+def _paid_back(own: pd.Series, best: pd.Series) -> int | None:
+    return paid_back(own["fit_calls"], own["explain_calls"], best["explain_calls"])
 
 
 def real_data_in_short(results: Results) -> str:
@@ -491,8 +524,7 @@ def real_data_in_short(results: Results) -> str:
         return int((own < other.reindex(own.index)).sum())
 
     def on(row: tuple[str, str], kind: str) -> str:
-        where = [tasks.label(str(task)) for task, finds in found[row].items() if finds == kind]
-        return f"{len(where)} ({'; '.join(where)})" if 0 < len(where) <= FEW_TASKS else str(len(where))
+        return _named([str(task) for task, finds in found[row].items() if finds == kind])
 
     valid, of = means[(*TAUGHT, "correctness")], table["task"].nunique()
     beside = "; ".join(
@@ -502,19 +534,33 @@ def real_data_in_short(results: Results) -> str:
     )
     return (
         f"{methods.label(*TAUGHT)} explains {valid.min():.2f} to {valid.max():.2f} of the graphs of a task. On average "
-        f"over what each explains it needs {beside}. By the rule on plausibility it finds explanations on "
-        f"{on(TAUGHT, 'finds explanations')} tasks, adversarial examples on "
+        f"over what each explains it needs {beside}, training apart, which {_training(table)}. By the rule on "
+        f"plausibility it finds explanations on {on(TAUGHT, 'finds explanations')} tasks, adversarial examples on "
         f"{on(TAUGHT, 'finds adversarial examples')}, little on {on(TAUGHT, 'finds little')}. "
-        f"{methods.label(*NEAREST)}, which changes many more pairs, finds explanations on "
-        f"{on(NEAREST, 'finds explanations')}."
+        f"{methods.label(*REAL_GRAPHS)}, which returns real graphs and changes many more pairs, finds explanations on "
+        f"{on(REAL_GRAPHS, 'finds explanations')}."
+    )
+
+
+def _training(table: pd.DataFrame) -> str:
+    """What training asks, and after how many explained graphs that is paid back, as a clause."""
+    of_tasks = _wide(table, *THREE, "fit_calls")
+    after = {task: _paid_back(own.loc[TAUGHT], _best_search(own)) for task, own in of_tasks.items()}
+    paid = [graphs for graphs in after.values() if graphs is not None]
+    never = [task for task, graphs in after.items() if graphs is None]
+    asked = [own.loc[TAUGHT, "fit_calls"] for own in of_tasks.values()]
+    when = [f"after {min(paid):,} to {max(paid):,} graphs on {len(paid)} tasks"] if paid else []
+    when += [f"never on {_named(never)}"] if never else []
+    return (
+        f"asks {min(asked):,.0f} to {max(asked):,.0f} and is paid back, against the best search of a task, "
+        f"{', '.join(when)}"
     )
 
 
 def against_search(results: Results) -> str:
-    """On each task of real data RSGG-CE certified beside the best search that learns nothing, and what is not reached.
+    """On each task RSGG-CE certified beside the best search without a network, what is not reached, and training.
 
-    The best search explains the largest share of graphs, among equals with the fewest edits. The nearest data graph is
-    left out: it edits ten times as much.
+    Of searches only the nearest data graph as it is and the search that keeps the rules of the domain are left out.
     """
     table = results.table("table2")
     if table is None:
@@ -528,25 +574,53 @@ def against_search(results: Results) -> str:
         }
         return ", ".join(what for what, met in reached.items() if not met) or "none"
 
-    means = table[table["metric"].isin(THREE)].pivot_table("mean", ["task", "method", "variant"], "metric", sort=False)
-    lines = []
-    for task in dict.fromkeys(table["task"]):
-        own = means.loc[task]
-        rivals = own[
-            (own.index.get_level_values("variant") == "search") & ~own.index.get_level_values(0).isin(NOT_RIVALS)
-        ]
-        best = rivals.sort_values(["correctness", "ged_on_success"], ascending=[False, True]).iloc[0]
+    def training(row: pd.Series, best: pd.Series) -> str:
+        after = _paid_back(row, best)
+        return f"{row['fit_calls']:,.0f}: {'never' if after is None else f'{after:,} graphs'}"
+
+    lines, rivals = [], {}
+    of_tasks = _wide(table, *THREE, "fit_calls")
+    for task, own in of_tasks.items():
+        rivals[task] = best = _best_search(own)
         ours = [own.loc[row] for row in RANKED if row in own.index]
-        texts = [text for row in ours for text in (three_numbers(row[THREE]), missed(row, best))]
+        texts = [text for row in ours for text in (three_numbers(row[THREE]), missed(row, best), training(row, best))]
         lines.append(cells(tasks.label(task), three_numbers(best[THREE]), row_label(*best.name), *texts))
-    rows = [(methods.label(*row), "not reached") for row in RANKED]
-    headings = [
-        "Correctness (GED on success; calls)",
-        "Best search",
-        "which is",
-        *(text for row in rows for text in row),
-    ]
-    return _pipes(headings, lines)
+    headings = ["Correctness (GED on success; calls)", "Best search", "which is"]
+    for row in RANKED:
+        headings += [methods.label(*row), "not reached", "training: paid back after"]
+    about = (
+        "The best search explains the largest share of graphs, among equals with the fewest edits. Training: the "
+        "questions to fit in one fold, and how many graphs have to be explained until as many are saved against the "
+        "best search (what that one asks about training graphs is not deducted); never, where none are saved."
+    )
+    return f"{_pipes(headings, lines)}\n\n{about}{_nearest(of_tasks, rivals)}"
+
+
+def _nearest(of_tasks: dict[str, pd.DataFrame], rivals: dict[str, pd.Series]) -> str:
+    """Why the nearest data graph as it is is no rival, where it is one made minimal, and where that is never caught up.
+
+    `rivals` are the best searches.
+    """
+    edits = {task: own["ged_on_success"] for task, own in of_tasks.items() if REAL_GRAPHS in own.index}
+    if not edits:
+        return ""
+    times = [own[REAL_GRAPHS] / own[TAUGHT] for own in edits.values()]
+    bases = {task: methods.made_of(best.name) for task, best in rivals.items()}
+    minimal = [task for task, base in bases.items() if base is not None and base.row == REAL_GRAPHS]
+    said = (
+        f" {methods.label(*REAL_GRAPHS)} as it is was left out: it is not minimal and takes {min(times):.0f} to "
+        f"{max(times):.0f} times as many edits as {methods.label(*TAUGHT)}. Made minimal it is the best search on "
+        f"{_named(minimal)} of {len(of_tasks)} tasks; its edits may be of nodes too."
+    )
+    never = [task for task, own in of_tasks.items() if _paid_back(own.loc[TAUGHT], rivals[task]) is None]
+    if never:
+        which = " or ".join(dict.fromkeys(row_label(*rivals[task].name) for task in never))
+        times = [rivals[task]["ged_on_success"] / of_tasks[task].loc[TAUGHT, "ged_on_success"] for task in never]
+        said += (
+            f" On {_named(never)} the training of {methods.label(*TAUGHT)} is never paid back: there {which} asks "
+            f"no more about a graph, and makes {min(times):.1f} to {max(times):.1f} times as many edits."
+        )
+    return said
 
 
 UNDER_RULES = (("rsgg-ce-feasible", "beyond"), ("two-sided-min-feasible", "search"))
@@ -561,34 +635,60 @@ def under_rules(results: Results) -> str:
     known = () if table is None else set(zip(table["method"], table["variant"], strict=True))
     if table is None or UNDER_RULES[0] not in known:
         return NOT_YET
-    wanted = [*THREE, "plausibility", "feasible"]
-    means = table[table["metric"].isin(wanted)].pivot_table("mean", ["task", "method", "variant"], "metric", sort=False)
-    lines = []
-    for task in dict.fromkeys(table["task"]):
-        own = means.loc[task]
+    fewer, lines, of_data = over_fewer_rules(table), [], []
+
+    def shown(task: str, means: pd.Series) -> tuple[str, str, str]:
+        sign = NOT_SANITISED if (task, *means.name) in fewer else ""
+        return three_numbers(means[THREE]), f"{means['plausibility']:.2f}", f"{means['feasible']:.2f}{sign}"
+
+    for task, own in _wide(table, *THREE, "plausibility", "feasible").items():
         texts = [
-            text
-            for row in UNDER_RULES
-            for text in (
-                (three_numbers(own.loc[row, THREE]), *(f"{own.loc[row, name]:.2f}" for name in wanted[3:]))
-                if row in own.index
-                else (ABSENT,) * 3
-            )
+            text for row in UNDER_RULES for text in (shown(task, own.loc[row]) if row in own.index else (ABSENT,) * 3)
         ]
         best = own[(own.index.get_level_values("variant") != "control") & (own["correctness"] >= VALID)]
         best = best.sort_values("plausibility", ascending=False).iloc[0]
-        shown = (three_numbers(best[THREE]), *(f"{best[name]:.2f}" for name in wanted[3:]))
-        line = (tasks.label(task), *texts, row_label(*best.name), *shown)
+        of_data += [task] if best.name == REAL_GRAPHS else []
+        line = (tasks.label(task), *texts, row_label(*best.name), *shown(task, best))
         lines.append(cells(*(text.replace("nan", ABSENT) for text in line)))
     headings = ["Correctness (GED on success; calls)"]
     for name in (*(methods.label(*row) for row in UNDER_RULES), ""):
         headings += [*(["Most plausible row"] if not name else []), name or "its numbers", "plausible", "feasible"]
-    return _pipes(headings, lines)
+    notes = [f"On {_named(of_data)} of {len(lines)} tasks that is {row_label(*REAL_GRAPHS)}, {ABOUT_REAL_GRAPHS}"]
+    notes = [*(notes if of_data else []), *([FEWER_RULES] if fewer else [])]
+    return "\n\n".join([_pipes(headings, lines), *([" ".join(notes)] if notes else [])])
 
 
-NOT_RIVALS = ("dce", "dce-min", "two-sided-min-feasible")
-FEW_TASKS = 4  # are named
-NOT_YET = "The committed reference does not hold this table yet."
+MOTIF_ROWS = (
+    *RANKED, ("rsgg-ce-feasible", "beyond"), ("rcexplainer", "faithful"), ("cf2", "faithful"), ("obs", "search"),
+    WITHOUT_LEARNING, REAL_GRAPHS, ("one-removal", "control"), ("empty", "control"),
+)  # fmt: skip
+MOTIF = ["motif_precision", "motif_recall"]
+
+
+def motifs(results: Results) -> str:
+    """How much of the edges that rows remove is of the motif which makes the class, and how much of it they remove."""
+    table = results.table("table2")
+    known = set() if table is None else set(table.loc[table["metric"].isin(MOTIF), "task"])
+    if table is None or not known:
+        return NOT_YET
+    of_tasks = {task: own for task, own in _wide(table, "correctness", *MOTIF).items() if task in known}
+    lines, best = [], []
+    for row in MOTIF_ROWS:
+        found = [own.loc[row, MOTIF] if row in own.index else pd.Series() for own in of_tasks.values()]
+        texts = [
+            " / ".join(number(value, 2) for value in values) if values.notna().any() else ABSENT for values in found
+        ]
+        lines.append([_name(*row), *cells(*texts)])
+    for task, own in of_tasks.items():
+        own = own[(own.index.get_level_values("variant") != "control") & (own["correctness"] >= VALID)]
+        most = own["motif_precision"].round(2).max()
+        which = " · ".join(row_label(*row) for row in own.index[own["motif_precision"].round(2) == most])
+        best.append(f"on {tasks.label(task)} {most:.2f} ({which})")
+    about = (
+        "Precision / recall, over graphs that a row explains; precision where it removes an edge. The highest "
+        f"precision of rows, controls aside, that explain at least {VALID} of the graphs: {'; '.join(best)}."
+    )
+    return f"{_pipes(['Removed edges of the motif', *map(tasks.label, of_tasks)], lines)}\n\n{about}"
 
 
 def printed_nodes(results: Results) -> str:
@@ -654,7 +754,7 @@ BLOCKS: dict[str, Block] = {
     "unseen": partial(elsewhere, "unseen"), "fewest edits": fewest_edits, "nodes": partial(elsewhere, "nodes"),
     "streams": streams, "drug-target pairs": drug_target,
     "real data": real_data, "real data in short": real_data_in_short, "against search": against_search,
-    "under rules": under_rules,
+    "under rules": under_rules, "motifs": motifs,
     "printed nodes": printed_nodes, "price of an edge": partial(varied, "price-", "Price"),
     "boundaries": partial(varied, "boundaries", "Instead of boundaries"), "tasks": known_tasks,
     "data sets": data_sets, "not reproduced": not_reproduced, "further": further,

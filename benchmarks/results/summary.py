@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.registry import methods, tasks
-from benchmarks.registry.methods import Method
+from benchmarks.registry.methods import Method, Row
 from benchmarks.registry.metrics import METRICS, per_instance
 from benchmarks.registry.rules import COMPARED_VARIANTS, LEVEL, MIN_FOLDS, MIN_REPLICATES
 from benchmarks.results.cell import FOLDS, Cell, canonical, declared
@@ -230,6 +230,8 @@ def means_so_far(ledger: pd.DataFrame) -> pd.DataFrame:
 
 REFERENCE, RELEASED = ("rsgg-ce", "faithful"), ("rsgg-ce", "released")
 CERTIFIED = ("rsgg-ce-certified", "beyond")
+OF_CERTIFIED = "taught and certified against the others"
+ALL_TASKS = "all tasks"  # in the place of a data set
 COMPARED_METRICS = ("correctness", "ged", "ged_on_success", "explain_calls")
 COMPARISON_COLUMNS = (
     "dataset", "question", "metric", "method", "variant", "against_method", "against_variant", "n", "clusters", "mean",
@@ -239,38 +241,80 @@ COMPARISON_COLUMNS = (
 
 
 def compare(ledger: pd.DataFrame, rows: Sequence[Method]) -> pd.DataFrame:
+    """`compare_rows` of a ledger, by `COMPARED_METRICS`."""
+    return compare_rows(accounted(ledger) if len(ledger) else ledger, rows)
+
+
+def compare_rows(
+    instances: pd.DataFrame, rows: Sequence[Method], metrics: Sequence[str] = COMPARED_METRICS
+) -> pd.DataFrame:
     """Pairs of rows on the same instances: Wilcoxon clustered by fold, Holm within a question, effect sizes.
 
-    `ged_on_success` compares the instances that both explain. Graphs of a fold are explained by one fit, so that folds,
-    `clusters` in number, are what is independent: ten of them can show no p below .002. Where graphs are generated, all
-    replicates that two rows share are compared; other replicates cut the same graphs anew, so only the first is.
+    `instances` has a line per graph and row with metrics as columns (`accounted`). `ged_on_success` and `plausibility`
+    compare the instances that both explain. Graphs of a fold are explained by one fit, so that folds, `clusters` in
+    number, are what is independent: the signs of c of them can be assigned in 2^c ways, hence no p is below 2^(1 - c),
+    which is .002 for ten folds and .0625 for five, before Holm's correction. With five folds no difference can be
+    significant on a task (`compare_over_tasks` can show some over several). Where graphs are generated, all replicates
+    that two rows share are compared; other replicates cut the same graphs anew, so only the first is.
     """
-    if ledger.empty:
-        return pd.DataFrame(columns=list(COMPARISON_COLUMNS))
-    lines = []
-    for dataset, own in accounted(ledger).groupby("dataset", sort=False):
-        if not (dataset in tasks.tasks() and tasks.task(dataset).generated):
-            own = own[own["seed"] == own["seed"].min()]
-        own = own.set_index(["seed", "fold", "instance"])
-        metrics = list(COMPARED_METRICS)
-        present = {row: part[metrics] for row, part in own.groupby(["method", "variant"], sort=False)}
+    lines: list[dict[str, Any]] = []
+    for dataset, present in _by_dataset(instances, metrics):
         for question, one, other in _questions(list(present), rows):
-            both = present[one].join(present[other].add_suffix("_other"), how="inner")
-            pair = {"method": one[0], "variant": one[1], "against_method": other[0], "against_variant": other[1]}
-            pair["white_box"] = _white_box(one, other)
-            fold = both.groupby(level=["seed", "fold"]).ngroup().to_numpy()
-            lines += [
-                {"dataset": dataset, "question": question, **pair, **_paired(both, fold, metric)}
-                for metric in COMPARED_METRICS
-            ]
+            about = {"dataset": dataset, "question": question}
+            lines += [about | line for line in _pair(one, other, present, metrics, ["seed", "fold"])]
     compared = pd.DataFrame(lines, columns=list(COMPARISON_COLUMNS))
     compared["p_holm"] = compared.groupby(["dataset", "question", "metric"])["p"].transform(holm)
     return compared
 
 
-def _questions(
-    present: Sequence[tuple[str, str]], rows: Sequence[Method]
-) -> Iterator[tuple[str, tuple[str, str], tuple[str, str]]]:
+def compare_over_tasks(instances: pd.DataFrame, metrics: Sequence[str] = COMPARED_METRICS) -> pd.DataFrame:
+    """RSGG-CE taught and certified with each other row on the graphs of all tasks that both have (`ALL_TASKS`).
+
+    The same test, effect sizes and columns as in `compare_rows`, with a cluster for each fold of each task. All rows
+    and metrics are one family, within which p is adjusted by Holm's procedure. Means are of fold means, as the interval
+    is. The test is of ranks: where differences of a few graphs or tasks decide the mean, both may go different ways,
+    and `rank_biserial` says which way the test goes. Nothing for fewer than two tasks.
+    """
+    by_task = [own for _, own in _by_dataset(instances, metrics)]
+    rows = dict.fromkeys(row for own in by_task for row in own)
+    lines: list[dict[str, Any]] = []
+    if len(by_task) > 1 and CERTIFIED in rows:
+        present = {row: pd.concat([own[row] for own in by_task if row in own]) for row in rows}
+        for other in (row for row in rows if row != CERTIFIED):
+            about = {"dataset": ALL_TASKS, "question": OF_CERTIFIED}
+            of_folds = _pair(CERTIFIED, other, present, metrics, ["dataset", "seed", "fold"], of_folds=True)
+            lines += [about | line for line in of_folds]
+    compared = pd.DataFrame(lines, columns=list(COMPARISON_COLUMNS))
+    return compared.assign(p_holm=holm(compared["p"]))
+
+
+def _by_dataset(instances: pd.DataFrame, metrics: Sequence[str]) -> Iterator[tuple[str, dict[Row, pd.DataFrame]]]:
+    """Of each data set the metrics of every row, by data set, replicate, fold and instance."""
+    for dataset, own in instances.groupby("dataset", sort=False) if len(instances) else ():
+        if not (dataset in tasks.tasks() and tasks.task(dataset).generated):
+            own = own[own["seed"] == own["seed"].min()]
+        own = own.set_index(["dataset", "seed", "fold", "instance"])
+        yield dataset, {row: part[[*metrics]] for row, part in own.groupby(["method", "variant"], sort=False)}
+
+
+def _pair(
+    one: Row,
+    other: Row,
+    present: Mapping[Row, pd.DataFrame],
+    metrics: Sequence[str],
+    cluster: Sequence[str],
+    of_folds: bool = False,
+) -> Iterator[dict[str, Any]]:
+    """A line per metric on the instances that both rows have; those that agree on the levels `cluster` are of one."""
+    both = present[one].join(present[other].add_suffix("_other"), how="inner")
+    pair = {"method": one[0], "variant": one[1], "against_method": other[0], "against_variant": other[1]}
+    pair["white_box"] = _white_box(one, other)
+    number = both.groupby(level=[*cluster]).ngroup().to_numpy()
+    for metric in metrics:
+        yield pair | _paired(both, number, metric, of_folds)
+
+
+def _questions(present: Sequence[Row], rows: Sequence[Method]) -> Iterator[tuple[str, Row, Row]]:
     """Which rows are compared: RSGG-CE with all others; generators that differ in nothing but their training.
 
     Rows "+ min" are compared with the row beyond the paper only, which does what they do.
@@ -279,7 +323,7 @@ def _questions(
     if REFERENCE in present:
         yield from (("rsgg-ce against the others", REFERENCE, other) for other in as_they_are if other != REFERENCE)
     if CERTIFIED in present:
-        yield from (("taught and certified against the others", CERTIFIED, row) for row in present if row != CERTIFIED)
+        yield from ((OF_CERTIFIED, CERTIFIED, row) for row in present if row != CERTIFIED)
     if RELEASED in present:
         rest = [row for row in as_they_are if row[1] == "released" and row != RELEASED]
         yield from (("rsgg-ce against the others, as released", RELEASED, other) for other in rest)
@@ -302,8 +346,11 @@ def _differ_in(one: Method, other: Method) -> set[str]:
     return {name for name in names if one.options.get(name) != other.options.get(name)}
 
 
-def _paired(both: pd.DataFrame, fold: np.ndarray, metric: str) -> dict[str, Any]:
-    """A metric of two rows on the instances of which both have it; `fold` numbers the fold of each instance."""
+def _paired(both: pd.DataFrame, fold: np.ndarray, metric: str, of_folds: bool) -> dict[str, Any]:
+    """A metric of two rows on the instances of which both have it; `fold` numbers the fold of each instance.
+
+    Means are over instances, or `of_folds` over the means of folds.
+    """
     x, y = (both[name].to_numpy(float) for name in (metric, f"{metric}_other"))
     known = ~(np.isnan(x) | np.isnan(y))
     x, y, fold = x[known], y[known], fold[known]
@@ -311,9 +358,10 @@ def _paired(both: pd.DataFrame, fold: np.ndarray, metric: str) -> dict[str, Any]
         return {"metric": metric, "n": 0, "clusters": 0}
     clusters = len(np.unique(fold))
     interval = bootstrap_interval(x - y, clusters=fold if clusters >= MIN_FOLDS else None)
+    mean, against_mean = (fold_means(values, fold).mean() if of_folds else values.mean() for values in (x, y))
     return {
         "metric": metric, "n": len(x), "clusters": clusters,
-        "mean": x.mean(), "against_mean": y.mean(), "difference": (x - y).mean(),
+        "mean": mean, "against_mean": against_mean, "difference": mean - against_mean,
         "ci_low": interval.low, "ci_high": interval.high, "p": paired_wilcoxon(x, y, fold),
         "rank_biserial": rank_biserial(x, y), "dominance": paired_dominance(x, y),
     }  # fmt: skip

@@ -10,7 +10,11 @@ Columns, NaN where a measure does not apply or the class has not changed:
   that of the input itself if it claimed that class: what a counterfactual without any edit would have
 - `mmd_degree`, `mmd_clustering`, `mmd_spectrum`: of all counterfactuals of the fold against held-out real graphs, class
   by class, averaged; the same value in every line of a cell
-- `connected`, `degrees`, `edge_count`, `sanitised`, `feasible`: hard rules of the domain (`rsgg.feasibility`)
+- `connected`, `degrees`, `edge_count`, `sanitised`, `feasible`: hard rules of the domain (`rsgg.feasibility`), each
+  result by itself. `sanitised` is asked where bonds alone were edited, and where a method says which molecule it made;
+  for other results with edits of nodes it is NaN, and `feasible` is over the other rules alone, which tables mark (°).
+  Values that were stored before this was asked by result are NaN, and over the other rules, for every result of a fold
+  in which one has edits of nodes
 - `tanimoto`: similarity of two molecules by their ECFP4 fingerprints (`rsgg.molecule_edits`): of what was made to the
   input. It is known where bonds alone were edited and RDKit accepts what comes out, and of methods that change
   molecules and say which ones they made; of these the rule `sanitised` is known as well
@@ -137,20 +141,36 @@ def _mmds(made: GraphBatch, claimed: NDArray[np.int64], yardstick: Yardstick) ->
 
 
 def _kept(results: Sequence[Counterfactual], rules: tuple[Constraint, ...]) -> dict[str, Floats]:
-    """Which rules each counterfactual keeps, 0 or 1; sanitisation is not defined for graphs whose nodes were edited."""
+    """Which rules each counterfactual keeps, 0 or 1, NaN for a rule that it is not asked about.
+
+    Sanitisation is asked of the edited bonds, or of the molecule that a method says it made; not of other graphs whose
+    nodes were edited. It is decided for each result by itself, whatever else is in the fold.
+    """
+    told = np.array([_sanitises(result.returned) for result in results])
+    by_bonds = np.isnan(told) & ~np.array([bool(result.node_edits) for result in results])
+    kept = pd.DataFrame(np.nan, index=range(len(results)), columns=list(RULES))
+    others = tuple(rule for rule in rules if not isinstance(rule, Sanitises))
+    for part, asked in ((np.flatnonzero(by_bonds), rules), (np.flatnonzero(~by_bonds), others)):
+        if len(part):
+            holds = _feasibility([results[row] for row in part.tolist()], asked)
+            for name in kept.columns.intersection(list(holds)):
+                kept.loc[part, name] = holds[name].astype(np.float64)
+    known = ~np.isnan(told)
+    kept.loc[known, "sanitised"] = told[known]
+    kept.loc[known, "feasible"] *= told[known]
+    return {name: kept[name].to_numpy() for name in kept.columns}
+
+
+def _feasibility(results: Sequence[Counterfactual], rules: tuple[Constraint, ...]) -> dict[str, NDArray[np.bool_]]:
+    """`rsgg.feasibility.feasibility` of these results, whose nodes may be edited."""
     inputs, made = (GraphBatch.of([getattr(r, which) for r in results]) for which in ("input", "returned"))
-    origin = None
-    if any(result.node_edits for result in results):
-        rules = tuple(rule for rule in rules if not isinstance(rule, Sanitises))
-        origin = np.full((len(results), made.n_nodes), -1, dtype=np.int64)
-        for row, result in enumerate(results):
-            was = origins(result.node_edits, result.input.n_nodes)
-            origin[row, : len(was)] = was
-    kept = feasibility(inputs, made, rules, origin)
-    floats = {name: holds.astype(np.float64) for name, holds in kept.items() if name in RULES}
-    if any(smiles_of(result.returned) for result in results):
-        floats["sanitised"] = np.array([_sanitises(result.returned) for result in results])
-    return floats
+    if not any(result.node_edits for result in results):
+        return feasibility(inputs, made, rules)
+    origin = np.full((len(results), made.n_nodes), -1, dtype=np.int64)
+    for row, result in enumerate(results):
+        was = origins(result.node_edits, result.input.n_nodes)
+        origin[row, : len(was)] = was
+    return feasibility(inputs, made, rules, origin)
 
 
 def _sanitises(graph: Graph) -> float:

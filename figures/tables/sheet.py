@@ -330,6 +330,7 @@ TEX = {
     **{sign: rf"$\{unicodedata.name(sign).split()[-1].lower()}$" for sign in "αβγδηκμστω"},
     "✓": r"$\checkmark$", "≠": r"$\neq$", "≈": r"$\approx$", "∞": r"$\infty$",
     "λ": r"$\lambda$", "Φ": r"$\Phi$", "∇": r"$\nabla$", "ᵖ": "$^p$", "†": r"$\dagger$", "¹": "$^1$",
+    "°": r"$^\circ$",
 }  # fmt: skip
 LETTERS = {verdict: rf"$^\mathrm{{{verdict[0]}}}$" for verdict in SYMBOLS}
 TEX_MARKED = {"best": r"\textbf{%s}", "main": r"\textbf{%s}", "second": r"\underline{%s}", "printed": r"\textit{%s}"}

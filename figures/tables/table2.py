@@ -3,13 +3,14 @@
 Rows × tasks for what matters most, what each row finds where, a sheet per task, and the leaderboard.
 
 Controls claim no explanation, so that they are not ranked: they stand in a group of their own, and where one is as good
-as the best row the table says so.
+as the best row the table says so. The nearest data graph is ranked as a search; where it is best the table says that it
+returns a real graph. A share of feasible results that is over fewer rules than others is marked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -23,6 +24,7 @@ from benchmarks.registry.rules import (
     MEASURES_OF_DISTANCE,
     MEASURES_OF_SUCCESS,
     MOST_EDITS,
+    NOT_SANITISED,
     VALID,
 )
 from benchmarks.results.reader import Results
@@ -57,6 +59,15 @@ RULE = (
 )
 CONTROLS = "Controls, not ranked"
 GROUPS = ("", "Searches", "Results of other rows made minimal", CONTROLS)
+REAL_GRAPHS: Row = ("dce", "search")  # what it returns are data, not something that it made
+ABOUT_REAL_GRAPHS = (
+    "which returns a real graph that the oracle puts into another class: being valid, plausible and feasible after two "
+    "questions is no achievement there."
+)
+FEWER_RULES = (
+    f"{NOT_SANITISED} over fewer rules: RDKit was not asked about all of these results, as atoms are edited in some of "
+    "them or in others of their folds."
+)
 
 
 @dataclass(frozen=True)
@@ -132,18 +143,23 @@ def _rows_by_tasks(table: pd.DataFrame, one: Overview) -> Sheet:
     """A row per method, a column per task; the notes name the controls that are as good as the best row."""
     names, rows, notes = _tasks(table), [], []
     marks = {name: ranked(table[table["task"] == name], one) for name in names}
+    fewer = over_fewer_rules(table) if one.metric == "feasible" else set()
     for label, lines in by_row(table):
         row = _whose(lines)
         own = {line["task"]: line for line in lines[lines["metric"] == one.metric].to_dict("records")}
         cells = [Cell(label)]
         for name in names:
             mark = marks[name].get(row, "") if row[1] != "control" else ""
-            cells.append(_cell(own.get(name), one.decimals, mark))
+            cells.append(_cell(own.get(name), one.decimals, mark, NOT_SANITISED if (name, *row) in fewer else ""))
         rows.append((row, cells))
     for name in names:
         ahead = [row_label(*row) for row, mark in marks[name].items() if row[1] == "control" and mark == "best"]
         if ahead:
             notes.append(f"{tasks.label(name)}: no row is better than the control {', nor than '.join(ahead)}.")
+    of_data = [tasks.label(name) for name in names if marks[name].get(REAL_GRAPHS) == "best"]
+    if of_data:
+        notes.append(f"{'; '.join(of_data)}: none is better than {row_label(*REAL_GRAPHS)}, {ABOUT_REAL_GRAPHS}")
+    notes += [FEWER_RULES] if fewer else []
     arrow = "↑" if one.more_is_better else "↓"
     headings = ["Method", *map(tasks.label, names)]
     return Sheet(f"table2-{one.metric}", f"{one.title} {arrow}", headings, _grouped(rows), notes=notes)
@@ -173,11 +189,23 @@ def ranked(lines: pd.DataFrame, one: Overview) -> dict[Row, str]:
     return {**made, **dict.fromkeys(ahead, "best")}
 
 
-def _cell(line: Mapping[str, Any] | None, decimals: int, mark: str = "") -> Cell:
+def _cell(line: Mapping[str, Any] | None, decimals: int, mark: str = "", sign: str = "") -> Cell:
     if line is None:
         return Cell(ABSENT)
     low, high = (number(line[end], decimals) for end in ("ci_low", "ci_high"))
-    return Cell(number(line["mean"], decimals), mark, interval=f"[{low}, {high}]")
+    return Cell(f"{number(line['mean'], decimals)}{sign}", mark, interval=f"[{low}, {high}]")
+
+
+def over_fewer_rules(table: pd.DataFrame) -> set[tuple[str, str, str]]:
+    """Task, method and variant of the rows of `table2.csv` whose feasible results were not all shown to RDKit.
+
+    That is so on tasks of molecules, which are those where some row has results that were.
+    """
+    whose = ["task", "method", "variant"]
+    counts = table[table["metric"].isin(["feasible", "sanitised"])].pivot_table("n", whose, "metric", sort=False)
+    counts = counts.reindex(columns=["feasible", "sanitised"]).fillna(0)
+    molecules = counts["sanitised"].groupby(level="task").transform("sum") > 0
+    return set(counts.index[molecules & (counts["sanitised"] < counts["feasible"])])
 
 
 def _finds(kinds: pd.DataFrame) -> Sheet:
@@ -207,13 +235,20 @@ def per_task(results: Results) -> list[Sheet]:
     shown = {**FIRST, **FURTHER}
     finds = {} if kinds is None else kinds.set_index(["task", "method", "variant"])["finds"].to_dict()
     sheets = []
+    fewer, at = over_fewer_rules(table), list(shown).index("feasible")
     for task in _tasks(table):
-        rows = [
-            (_whose(lines), [Cell(label), *means(lines, shown), _found(lines, finds)])
-            for label, lines in by_row(table[table["task"] == task])
-        ]
+        rows, of_task = [], table[table["task"] == task]
+        for label, lines in by_row(of_task):
+            row, measured = _whose(lines), means(lines, shown)
+            if (task, *row) in fewer:
+                measured[at] = replace(measured[at], text=f"{measured[at].text}{NOT_SANITISED}")
+            rows.append((row, [Cell(label), *measured, _found(lines, finds)]))
         headings = ["Method", *(heading for heading, _ in shown.values()), "Finds"]
-        sheets.append(Sheet(f"table2-{task}", tasks.label(task), headings, _grouped(rows)))
+        led = [one.metric for one in OVERVIEWS if ranked(of_task, one).get(REAL_GRAPHS) == "best"]
+        best = ", ".join(shown[metric][0].removesuffix(" ↑").removesuffix(" ↓") for metric in led)
+        notes = [f"By {best} none is better than {row_label(*REAL_GRAPHS)}, {ABOUT_REAL_GRAPHS}"] if led else []
+        notes += [FEWER_RULES] if any(name == task for name, *_ in fewer) else []
+        sheets.append(Sheet(f"table2-{task}", tasks.label(task), headings, _grouped(rows), notes=notes))
     return sheets
 
 
@@ -238,22 +273,26 @@ FIRST_RANKS = 10  # of a task, where not everything is shown
 def leaderboard(results: Results, *, everything: bool) -> list[Sheet]:
     """A group per task, ranked as the file is; controls have no rank."""
     board, groups, more = stored(results, "leaderboard", as_text=False), [], 0
+    measured = results.table("table2")
+    fewer = set() if measured is None else over_fewer_rules(measured)
     for task in _tasks(board):
-        lines = list(_ranks(board[board["task"] == task]))
+        lines = list(_ranks(board[board["task"] == task], fewer))
         kept = lines if everything else [cells for cells in lines if not _below(cells[1].text)]
         more += len(lines) - len(kept)
         groups.append(Group(tasks.label(task), kept))
     headings = ["Method", "Rank", *(heading for heading, _ in BOARD.values()), "Graphs"]
     notes = [f"{more} more {'row' if more == 1 else 'rows'}: show leaderboard --all."] if more else []
+    notes += [FEWER_RULES] if fewer else []
     return [Sheet("leaderboard", "Leaderboard", headings, groups, ABOUT_BOARD, notes)]
 
 
-def _ranks(board: pd.DataFrame) -> Iterator[Sequence[Cell]]:
+def _ranks(board: pd.DataFrame, fewer: Collection[tuple[str, str, str]]) -> Iterator[Sequence[Cell]]:
     rank = 0
     for line in board.to_dict("records"):
         control = line["variant"] == "control"
         rank += not control
-        measured = [Cell(number(line[name], decimals)) for name, (_, decimals) in BOARD.items()]
+        sign = {"feasible": NOT_SANITISED} if (line["task"], line["method"], line["variant"]) in fewer else {}
+        measured = [Cell(number(line[name], decimals) + sign.get(name, "")) for name, (_, decimals) in BOARD.items()]
         name = Cell(row_label(line["method"], line["variant"]))
         yield [name, Cell("control" if control else str(rank)), *measured, Cell(f"{line['n']:.0f}")]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,10 +18,11 @@ from benchmarks.registry.rules import LOST_PLAUSIBILITY, VALID
 from benchmarks.results.artefacts import read_manifest
 from benchmarks.results.cell import Cell
 from benchmarks.results.reader import Results
+from benchmarks.results.summary import ALL_TASKS, COMPARISON_COLUMNS
 from benchmarks.running.options import Table2Options
 from benchmarks.running.quality import MEASURED, Yardstick, measured
 from benchmarks.running.run_cell import Run, loaded
-from benchmarks.table2 import KINDS, ROWS, Table2, kinds
+from benchmarks.table2 import COMPARED, KINDS, ROWS, Table2, comparisons, kinds
 from figures import tables
 from rsgg.counterfactual import Counterfactual
 from rsgg.errors import DataError, UsageError
@@ -134,6 +136,56 @@ def test_the_plan_has_all_tasks_rows_and_controls() -> None:
         cell.method for cell in cells if cell.method.name == "dce" and cell.method.options == {"nodes": "matched"}
     ]
     assert len(matched) == 5 * len(tasks.LEARNT), "nodes of real graphs have no common numbers"
+
+
+# -- what is compared --------------------------------------------------------------------------------------------
+
+
+def per_graph_rows(tasks_of: dict[str, list[str]], graphs: int = 4) -> pd.DataFrame:
+    """Metrics per graph: the certified row is one better on every graph of the tasks that a rival has."""
+    lines = []
+    for method, names in {"rsgg-ce-certified": ["aids-gcn", "mutag-gin"], **tasks_of}.items():
+        variant, worse = ("beyond", 0) if method == "rsgg-ce-certified" else ("search", 1)
+        for task, fold, graph in itertools.product(names, range(5), range(graphs)):
+            costs = dict.fromkeys(("ged", "ged_on_success", "explain_calls"), graph + 1 + 10 * fold + worse)
+            shares = {"correctness": 1 - worse, "plausibility": 0.5 - worse / 4 if graph else np.nan}
+            where = {"dataset": task, "seed": 0, "fold": fold, "instance": graphs * fold + graph}
+            lines.append({**where, "method": method, "variant": variant, **costs, **shares})
+    return pd.DataFrame(lines)
+
+
+def test_five_folds_show_nothing_and_those_of_all_tasks_together_do() -> None:
+    found = comparisons(per_graph_rows({"obs": ["aids-gcn", "mutag-gin"], "ddbs": ["mutag-gin"]}))
+    assert tuple(found.columns) == COMPARISON_COLUMNS and set(found["metric"]) == set(COMPARED)
+    of_tasks, pooled = found[found["dataset"] != ALL_TASKS], found[found["dataset"] == ALL_TASKS]
+    assert (of_tasks["p"] == 2 / 2**5).all() and (of_tasks["clusters"] == 5).all(), "all signs agree: the least p"
+    assert set(pooled["method"]) == {"rsgg-ce-certified"} and set(pooled["question"]) == set(of_tasks["question"])
+    by = pooled.set_index(["against_method", "metric"])
+    assert set(by.loc["obs", "clusters"]) == {10} and set(by.loc["ddbs", "clusters"]) == {5}
+    assert set(by.loc["obs", "p"]) == {2 / 2**10} and set(by.loc["ddbs", "p"]) == {2 / 2**5}
+    n = len(pooled)  # one family: the smallest p is multiplied by the number of all tests, not of one metric's
+    assert n == 10 and by.loc[("obs", "ged"), "p_holm"] == pytest.approx(n * 2 / 2**10)
+    assert by.loc[("obs", "plausibility"), "n"] == 2 * 5 * 3, "of graphs that both explain"
+    assert by.loc[("obs", "plausibility"), "difference"] == pytest.approx(0.25)
+    assert by.loc[("obs", "ged"), "rank_biserial"] == -1
+
+
+def test_means_over_tasks_are_of_fold_means_as_their_interval_is() -> None:
+    """A task with many graphs does not outweigh another: on it the rival is as good, on the other worse by 1."""
+    rows = per_graph_rows({"obs": ["aids-gcn", "mutag-gin"]}, graphs=20)
+    few = rows[(rows["dataset"] == "aids-gcn") | (rows["instance"] % 20 < 2)].copy()
+    few.loc[few["dataset"] == "aids-gcn", "ged"] = 3
+    line = comparisons(few).set_index(["dataset", "metric"]).loc[(ALL_TASKS, "ged")]
+    assert line["n"] == 5 * 22 and line["difference"] == pytest.approx(-0.5)
+    assert line["ci_low"] < line["difference"] < line["ci_high"] < 0
+
+
+def test_one_task_is_compared_by_itself_and_nothing_is_no_error() -> None:
+    rows = per_graph_rows({"obs": ["mutag-gin"]})
+    assert ALL_TASKS not in set(comparisons(rows[rows["dataset"] == "mutag-gin"])["dataset"])
+    assert ALL_TASKS not in set(comparisons(rows.drop(columns="plausibility").query("method == 'obs'"))["dataset"])
+    empty = comparisons(pd.DataFrame())
+    assert empty.empty and tuple(empty.columns) == COMPARISON_COLUMNS
 
 
 # -- a folder and a model of one's own ---------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from benchmarks.results.files import REFERENCE, ROOT
 from benchmarks.results.reader import Results
 from figures import prose
 from figures.tables.statements import ROWS_AT_A_GLANCE, glance, in_short
+from figures.tables.table2 import FEWER_RULES
 
 TEXT = prose.README.read_text(encoding="utf-8")
 RESULTS = Results((REFERENCE,))
@@ -140,3 +141,104 @@ def test_real_data_are_shown_as_soon_as_the_reference_holds_them(tmp_path: Path)
     line = {"task": "aids-gcn", "method": "empty", "variant": "control", "finds": "finds little"}
     pd.DataFrame([line]).to_csv(tmp_path / "table2_kinds.csv", index=False)
     assert "| Empty graph | little |" in prose.real_data(Results((tmp_path,)))
+
+
+# -- Real data ---------------------------------------------------------------------------------------------
+
+CERTIFIED, WITH_NODES = ("rsgg-ce-certified", "beyond"), ("rsgg-ce-nodes", "beyond")
+DCE, DCE_MIN, OBS_MIN = ("dce", "search"), ("dce-min", "search"), ("obs-min", "search")
+KEYS = ("correctness", "ged_on_success", "explain_calls", "fit_calls", "plausibility", "feasible")
+NUMBERS: dict[str, dict[methods.Row, tuple[float, ...]]] = {  # by task and row, in the order of KEYS
+    "aids-gcn": {
+        CERTIFIED: (0.9, 2, 10, 1000, 0.2, 0.5), WITH_NODES: (1, 1, 40, 2000, 0.3, 0.5),
+        DCE: (0.95, 20, 2, 400, 0.9, 1), DCE_MIN: (0.95, 3, 8, 400, 0.5, 0.5), OBS_MIN: (0.94, 1.5, 40, 0, 0.1, 0.5),
+    },
+    "mutag-gin": {
+        CERTIFIED: (1, 2, 10, 1001, 0.2, 0.5), WITH_NODES: (1, 1, 10, 2000, 0.95, 0.25),
+        DCE: (1, 6, 2, 400, 0.9, 1), DCE_MIN: (1, 3, 30, 400, 0.5, 0.5), OBS_MIN: (1, 2.5, 20, 0, 0.1, 0.5),
+    },
+}  # fmt: skip
+
+
+def real(folder: Path, *more: tuple[str, methods.Row, str, float, int]) -> Results:
+    """`NUMBERS` as a stored table of real data, and more lines: task, row, metric, mean, n."""
+    lines = [
+        (task, row, metric, mean, 100)
+        for task, rows in NUMBERS.items()
+        for row, means in rows.items()
+        for metric, mean in zip(KEYS, means, strict=True)
+    ]
+    made = [
+        {"task": task, "method": row[0], "variant": row[1], "metric": metric, "mean": mean, "n": n}
+        for task, row, metric, mean, n in [*lines, *more]
+    ]
+    pd.DataFrame(made).to_csv(folder / "table2.csv", index=False)
+    kinds = [{"task": t, "method": r[0], "variant": r[1], "finds": "finds little"} for t in NUMBERS for r in NUMBERS[t]]
+    pd.DataFrame(kinds).to_csv(folder / "table2_kinds.csv", index=False)
+    return Results((folder,))
+
+
+def lines_of(block: str) -> list[list[str]]:
+    """The lines of its table below the headings, as cells."""
+    return [line.strip("| ").split(" | ") for line in block.splitlines() if line.startswith("| ")][2:]
+
+
+def test_the_nearest_data_graph_made_minimal_is_a_search_and_training_is_paid_back_or_never(tmp_path: Path) -> None:
+    said = prose.against_search(real(tmp_path))
+    aids, mutag = lines_of(said)
+    assert aids[1:3] == ["0.95 (3.00; 8.0)", "Nearest data graph (DCE) + min"], "most graphs; plain DCE has as many"
+    assert mutag[1:3] == ["1.00 (2.50; 20.0)", "OBS + min"], "of equally many graphs the fewest edits"
+    assert aids[3:6] == ["0.90 (2.00; 10.0)", "share, half of the questions", "1,000: never"]
+    assert mutag[3:6] == ["1.00 (2.00; 10.0)", "none", "1,001: 101 graphs"], "1001 / (20 - 10), rounded up"
+    assert aids[8] == "2,000: never" and mutag[8] == "2,000: 200 graphs"
+    assert "is not minimal and takes 3 to 10 times as many edits as RSGG-CE, taught and certified." in said
+    assert "it is the best search on 1 (AIDS) of 2 tasks; its edits may be of nodes too." in said
+    assert "On 1 (AIDS) the training of RSGG-CE, taught and certified is never paid back: there Nearest data" in said
+    assert "makes 1.5 to 1.5 times as many edits" in said
+
+
+def test_the_readme_says_what_training_asks_and_when_it_is_paid_back(tmp_path: Path) -> None:
+    more = [
+        (task, ("two-sided-min", "search"), metric, mean, 100)
+        for task in NUMBERS
+        for metric, mean in zip(KEYS, (0.5, 9, 90, 0, 0.1, 0.1), strict=True)
+    ]
+    said = prose.real_data_in_short(real(tmp_path, *more))
+    assert "fewer edits than Nearest data graph (DCE) + min on 2 of 2 tasks and fewer questions on 1" in said
+    assert (
+        "training apart, which asks 1,000 to 1,001 and is paid back, against the best search of a task, after 101 to "
+        "101 graphs on 1 tasks, never on 1 (AIDS)." in said
+    )
+
+
+def test_feasible_over_fewer_rules_is_marked_and_real_graphs_are_named_under_the_rules(tmp_path: Path) -> None:
+    feasible = ("rsgg-ce-feasible", "beyond")
+    more = [("mutag-gin", feasible, name, 0.5, 100) for name in (*KEYS, "sanitised")]
+    aids, mutag = lines_of(prose.under_rules(real(tmp_path, *more)))
+    assert aids[-4:] == ["Nearest data graph (DCE)", "0.95 (20.00; 2.0)", "0.90", "1.00"], "nothing was sanitised here"
+    assert mutag[1:4] == ["0.50 (0.50; 0.5)", "0.50", "0.50"], "RDKit was shown all of these"
+    assert mutag[-4:] == ["RSGG-CE, certified, node edits", "1.00 (1.00; 10.0)", "0.95", "0.25°"]
+    said = prose.under_rules(Results((tmp_path,)))
+    assert "On 1 (AIDS) of 2 tasks that is Nearest data graph (DCE), which returns a real graph" in said
+    assert FEWER_RULES in said
+    without = prose.under_rules(real(tmp_path, *more[:-1]))
+    assert "°" not in without
+
+
+def test_motifs_are_shown_where_they_are_known(tmp_path: Path) -> None:
+    found: list[tuple[methods.Row, float, float]] = [
+        (CERTIFIED, 0.5, 0.25),
+        (OBS_MIN, 0.75, 0.1),
+        (("one-removal", "control"), 0.9, 0.1),
+    ]
+    more = [
+        ("mutag-gin", row, metric, mean, 50)
+        for row, *means in found
+        for metric, mean in zip(prose.MOTIF, means, strict=True)
+    ]
+    assert prose.motifs(real(tmp_path)) == prose.NOT_YET
+    said = prose.motifs(real(tmp_path, *more, ("mutag-gin", ("one-removal", "control"), "correctness", 0.95, 50)))
+    assert "| Removed edges of the motif | MUTAG, GIN |" in said and "AIDS" not in said
+    assert ["RSGG-CE, taught and certified", "0.50 / 0.25"] in lines_of(said)
+    assert ["One random removal", "0.90 / 0.10"] in lines_of(said)
+    assert "explain at least 0.9 of the graphs: on MUTAG, GIN 0.75 (OBS + min)." in said, "no control"

@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 
 from benchmarks.registry import methods
-from benchmarks.registry.rules import AS_CORRECT_AS_THE_BEST, CORRECTNESS_FLOOR
+from benchmarks.registry.rules import AS_CORRECT_AS_THE_BEST, CORRECTNESS_FLOOR, NOT_SANITISED
 from benchmarks.results import leaderboard
 from benchmarks.results.reader import Results
+from benchmarks.results.summary import ALL_TASKS
 from figures import tables
 from figures.tables import table2 as module
 from figures.tables.sheet import Sheet
@@ -67,6 +68,48 @@ def test_a_control_that_is_behind_is_not_named(tmp_path: Path) -> None:
     assert found.notes == [] and cell(found, ("obs", "search"), 0)[1] == "", "all that are ranked are equal"
 
 
+def test_where_the_nearest_data_graph_is_best_the_table_says_that_it_is_a_real_graph(tmp_path: Path) -> None:
+    values = {(task, method, "plausibility"): 0.2 for task in TASKS for method, _ in ROWS}
+    results = write(tmp_path, values | {("mutag-gin", "dce", "plausibility"): 0.9})
+    found = sheet(results, "plausibility")
+    assert cell(found, module.REAL_GRAPHS, 1) == ("0.900", "best")
+    (note,) = [note for note in found.notes if "real graph" in note]
+    assert note.startswith("MUTAG, GIN: none is better than Nearest data graph (DCE), which returns a real graph")
+    assert not any("real graph" in note for note in sheet(results, "correctness").notes)
+    of_task = {one.name: one.notes for one in module.per_task(results)}
+    assert of_task["table2-aids-gcn"] == [] and of_task["table2-mutag-gin"] == [
+        f"By Plausibility none is better than Nearest data graph (DCE), {module.ABOUT_REAL_GRAPHS}"
+    ]
+
+
+def test_a_share_of_feasible_results_over_fewer_rules_is_marked_wherever_it_stands(tmp_path: Path) -> None:
+    """On AIDS, of which one row has results that RDKit was shown; half of those of a second, none of a third."""
+    results = write(tmp_path, {})
+    table = pd.read_csv(tmp_path / "table2.csv")
+    asked = {("aids-gcn", "rsgg-ce-certified"): 60, ("aids-gcn", "obs"): 30}
+    shown = [
+        {**one, "metric": "sanitised", "n": asked[one["task"], one["method"]]}
+        for one in table[table["metric"] == "feasible"].to_dict("records")
+        if (one["task"], one["method"]) in asked
+    ]
+    pd.concat([table, pd.DataFrame(shown)]).to_csv(tmp_path / "table2.csv", index=False)
+    results = Results((tmp_path,))
+    overview, sign = sheet(results, "feasible"), NOT_SANITISED
+    assert cell(overview, ("rsgg-ce-certified", "beyond"), 0)[0] == "0.950"
+    assert cell(overview, ("obs", "search"), 0)[0] == cell(overview, ("dce", "search"), 0)[0] == f"0.950{sign}"
+    assert cell(overview, ("obs", "search"), 1)[0] == "0.950", "no molecules, no rule that is left out"
+    assert module.FEWER_RULES in overview.notes and module.FEWER_RULES not in sheet(results, "plausibility").notes
+    aids, mutag = module.per_task(results)
+    at = list(aids.headings).index("Feasible ↑")
+    assert {line[0].text: line[at].text for line in aids.rows}["OBS"] == f"0.950{sign}"
+    assert module.FEWER_RULES in aids.notes and not any(sign in line[at].text for line in mutag.rows)
+    (board,) = tables.sheets("leaderboard", results, everything=True)
+    at = list(board.headings).index("Feasible ↑")
+    marked = [[line[0].text for line in group.rows if sign in line[at].text] for group in board.groups]
+    assert marked[1] == [] and set(marked[0]) == {methods.label(*row) for row in ROWS[1:]}
+    assert r"0.950$^\circ$" in tables.latex("table2", results)
+
+
 def test_few_edits_for_few_graphs_are_no_merit(tmp_path: Path) -> None:
     values = {
         ("aids-gcn", "obs", "ged_on_success"): 0.1,
@@ -119,6 +162,24 @@ def test_what_each_row_finds_is_counted(tmp_path: Path) -> None:
     assert cell(found, ("rsgg-ce-certified", "beyond"), 0)[0] == "2 / 0 / 0"
     assert cell(found, ("obs", "search"), 2)[0] == "adversarial" and len(found.rows) == len(ROWS)
     assert len(sheet(write(tmp_path, {}), "kinds").rows) == len(ROWS) - 1, "rows + min are shown with everything"
+
+
+def test_of_comparisons_those_over_all_tasks_are_seen_first_with_the_floor_of_the_others(tmp_path: Path) -> None:
+    whose = {"method": "rsgg-ce-certified", "variant": "beyond", "against_method": "obs", "against_variant": "search"}
+    lines = [
+        {"dataset": name, "question": "q", "metric": "ged", **whose, "clusters": clusters, "difference": -1, "p": 0.1,
+         "ci_low": -2, "ci_high": 1, "p_holm": 1.0, "rank_biserial": -0.5}
+        for name, clusters in (("aids-gcn", 5), (ALL_TASKS, 55))
+    ]  # fmt: skip
+    pd.DataFrame(lines).to_csv(tmp_path / "table2_comparisons.csv", index=False)
+    (first,) = tables.sheets("table2_comparisons", Results((tmp_path,)))
+    assert [group.heading for group in first.groups] == ["all tasks, q, ged"] and "no p below .0625" in first.caption
+    assert [cell.text for cell in first.rows[0]][:3] == [methods.label(*ROWS[0]), "OBS", "55"]
+    (every,) = tables.sheets("table2_comparisons", Results((tmp_path,)), everything=True)
+    assert [group.heading for group in every.groups] == ["AIDS, q, ged", "all tasks, q, ged"]
+    pd.DataFrame(lines[:1]).to_csv(tmp_path / "table2_comparisons.csv", index=False)
+    (alone,) = tables.sheets("table2_comparisons", Results((tmp_path,)))
+    assert len(alone.rows) == 1, "of one task there is nothing over all"
 
 
 def test_all_formats_are_written_and_hold_every_task(tmp_path: Path) -> None:
