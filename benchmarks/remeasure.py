@@ -1,8 +1,9 @@
 """Measure what is stored once more: python -m benchmarks.remeasure results/local
 
 When a measure of `benchmarks.running.quality` changes, its values in Table 2 are out of date, and no method has to run
-again: the edits are stored. They are made to the test graphs once more and measured. What follows from the graphs alone
-is taken from there (`FOLLOWS`); other columns stay, since some methods say more of a result than its edits.
+again: the edits are stored. They are made to the test graphs once more and measured. The columns `FOLLOWS` are taken
+from there as far as edits determine them; others stay, since some methods say more of a result than its edits (which
+molecule it is).
 
 Cells whose values change are written into the folder with all the rest as it was: rows, costs, where they came from.
 `./reproduce.sh publish` then takes them over.
@@ -22,7 +23,7 @@ from benchmarks.results.cell import Cell
 from benchmarks.results.files import REFERENCE, StoreError, existing_folder, shown
 from benchmarks.results.ledger import Store, Stored, history_table
 from benchmarks.running.options import Table2Options, available_cores
-from benchmarks.running.quality import Quality
+from benchmarks.running.quality import RULES, Quality
 from benchmarks.running.replay import Replayed, rows_about
 from benchmarks.running.run_cell import Run, loaded
 from benchmarks.table2 import Table2
@@ -30,7 +31,7 @@ from rsgg.errors import DataError, RSGGError
 from rsgg.explainer import Capabilities
 from rsgg.oracles.weights import FOLDER, looked_for_in
 
-FOLLOWS = ("plausibility", "plausibility_unedited")
+FOLLOWS = ("plausibility", "plausibility_unedited", *RULES)
 PLAIN = Capabilities(adds=True, removes=True)  # of what only repeats stored edits
 
 
@@ -51,10 +52,11 @@ def remeasured(cell: Cell, stored: Stored) -> Stored | None:
     seen = Quality().table(run)
     before, after = stored.history.to_pandas(), pd.DataFrame() if seen is None else seen.to_pandas()
     _require_same_answers(cell, before, after)
-    columns = after[list(FOLLOWS)].set_index(after["instance"]).reindex(before["instance"]).to_numpy()
-    if np.allclose(columns, before[list(FOLLOWS)], rtol=0, atol=1e-12, equal_nan=True):
+    old = before.set_index("instance").reindex(columns=list(FOLLOWS))
+    new = after.set_index("instance").reindex(old.index)[list(FOLLOWS)].combine_first(old)[list(FOLLOWS)]
+    if np.allclose(new, old, rtol=0, atol=1e-12, equal_nan=True):
         return None
-    lines = before.assign(**dict(zip(FOLLOWS, columns.T, strict=True)))
+    lines = before.assign(**{name: new[name].to_numpy() for name in FOLLOWS})
     return stored.with_curves(history_table(lines.to_dict("records")))
 
 

@@ -46,13 +46,15 @@ def changed(folder: Path, cell: Cell, **columns: object) -> Stored:
 def test_what_is_out_of_date_is_measured_anew_and_nothing_else_changes(folder: Path) -> None:
     assert remeasure(folder, CELLS, jobs=1) == [], "all of it is of today"
     plausible = read(folder, CELLS[2]).history.to_pandas()["plausibility"]  # type: ignore[union-attr]
-    before = changed(folder, CELLS[2], plausibility=plausible / 2, connected=0.5)
+    before = changed(folder, CELLS[2], plausibility=plausible / 2, degrees=0.0, sanitised=1.0, mmd_degree=0.5)
     assert remeasure(folder, CELLS, jobs=1) == [CELLS[2]]
     after = read(folder, CELLS[2])
     assert after.history is not None and before.history is not None
     one, other = before.history.to_pandas(), after.history.to_pandas()
-    pd.testing.assert_frame_equal(one[list(FOLLOWS)], other[list(FOLLOWS)])
-    assert (other["connected"] == 0.5).all(), "a column that edits alone do not determine stays as it is stored"
+    known = [name for name in FOLLOWS if name != "sanitised"]
+    pd.testing.assert_frame_equal(one[known], other[known])
+    assert (other["mmd_degree"] == 0.5).all(), "not one of those columns"
+    assert (other["sanitised"] == 1.0).all(), "edits alone do not say it here, so that it stays as it is stored"
     assert fingerprint(before.table) == fingerprint(after.table)
     own = {"history", "sha256"}
     assert {name: value for name, value in after.metadata.items() if name not in own} == {
