@@ -516,7 +516,7 @@ BROKEN_TASKS = [
     (task_of(beyond_its_size), task_contract.graphs_are_simple, "edges beyond the graph's size"),
     (task_of(lambda: with_graphs(names=("same",) * 20)), task_contract.graphs_are_simple, "the same name"),
     (task_of(lambda: TreeCycles(n_graphs=1).load()), task_contract.graphs_are_simple, "has 1 graphs"),
-    (task_of(lambda: trees().graphs), task_contract.graphs_are_simple, "a GraphBatch, not a Dataset"),  # type: ignore
+    (task_of(lambda: trees().graphs), task_contract.graphs_are_simple, "let its load\\(\\) return an rsgg.Dataset"),  # type: ignore
     (task_of(lambda: trees(labels=torch.full((20,), 2))), task_contract.labels_are_classes, "the label 2"),
     (task_of(lambda: trees(labels=torch.full((20,), -1))), task_contract.labels_are_classes, "the label -1"),
     (task_of(trees, Constant()), task_contract.every_class_is_there, "no graph is of class 1"),
