@@ -13,7 +13,9 @@ ledgers), `added` and `removed` are pairs of node numbers. Nothing that the file
 oracle is asked about every graph. All test graphs of the task's folds are expected; one without a line, or with a line
 without edits, counts as not explained. Lines about graphs that are no test graphs are errors.
 
+`submitted.csv` has what `table2.csv` has of its rows, but for questions and time: means of fold means with intervals.
 `leaderboard.csv` has a line per task and method: those of a stored `table2.csv`, and what was submitted.
+tests/strangers/edits.csv is such a file.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ import pandas as pd
 
 from benchmarks.registry import methods, tasks
 from benchmarks.registry.methods import Method
+from benchmarks.registry.metrics import METRICS
 from benchmarks.registry.rules import MOST_EDITS
 from benchmarks.registry.tasks import TaskEntry
 from benchmarks.results import leaderboard
@@ -35,14 +38,16 @@ from benchmarks.results.artefacts import Artefacts
 from benchmarks.results.cell import Cell
 from benchmarks.results.files import REFERENCE, read_csv, shown
 from benchmarks.results.leaderboard import SUBMITTED
-from benchmarks.running.quality import Quality, measured
+from benchmarks.results.summary import MEANS, means_of
+from benchmarks.running.quality import MEASURED, Quality, measured
 from benchmarks.running.run_cell import Run, loaded
 from rsgg.baselines.controls import Identity
 from rsgg.counterfactual import Counterfactual
 from rsgg.errors import DataError, UsageError
 from rsgg.graph import Graph
-from rsgg.metrics import area_over_ged, correctness, evaluate
+from rsgg.metrics import area_over_ged, correctness_of_class, evaluate, ged_on_success
 
+FILE = "submitted.csv"
 COLUMNS = ("task", "instance", "added", "removed")
 PAIR = re.compile(r"(\d{1,6})-(\d{1,6})")
 MOST_PROBLEMS = 10  # that are said at once
@@ -94,22 +99,28 @@ def edited(graph: Graph, added: str, removed: str) -> tuple[Graph | None, str]:
 # -- Judging ---------------------------------------------------------------------------------------------------------
 
 
-def judged(table: pd.DataFrame, data_dir: Path | None) -> pd.DataFrame:
-    """A line per task with the metrics of the leaderboard. All problems are collected before anything is judged."""
-    problems, lines = [], []
-    for name, own in table.groupby("task", sort=False):
-        if name not in tasks.tasks():
-            problems.append(f"there is no task {name!r} (line {own.index[0] + 2})")
+OF_EDITS = ("correctness", "ged", "ged_on_success", "sparsity", "fidelity", "oracle_accuracy")  # of Table 1's metrics
+
+
+def judged(table: pd.DataFrame, data_dir: Path | None, name: str = SUBMITTED) -> pd.DataFrame:
+    """A line per task and metric, as in `table2.csv`, under the name of the method that made the file.
+
+    All problems are collected before anything is judged.
+    """
+    problems, parts = [], []
+    for task, own in table.groupby("task", sort=False):
+        if task not in tasks.tasks():
+            problems.append(f"there is no task {task!r} (line {own.index[0] + 2})")
             continue
-        found, wrong = _results(tasks.task(str(name)), own, data_dir)
+        found, wrong = _results(tasks.task(str(task)), own, data_dir)
         problems += wrong
         if not wrong:
-            lines.append({"task": name, **_metrics(found)})
+            parts.append(_metrics(found.assign(dataset=task, method=name, variant=SUBMITTED)))
     if problems:
         more = f"; and {len(problems) - MOST_PROBLEMS} more" if len(problems) > MOST_PROBLEMS else ""
         said = "; ".join(problems[:MOST_PROBLEMS])
         raise UsageError(f"Nothing was entered: {said}{more}. Correct these lines and submit again.")
-    return pd.DataFrame(lines)
+    return pd.concat(parts, ignore_index=True)
 
 
 def _results(task: TaskEntry, lines: pd.DataFrame, data_dir: Path | None) -> tuple[pd.DataFrame, list[str]]:
@@ -134,8 +145,9 @@ def _results(task: TaskEntry, lines: pd.DataFrame, data_dir: Path | None) -> tup
             results.append(Counterfactual(graph, made, position, 0, reason, 0, 0.0))
         if not wrong:
             rows = evaluate(results, run.problem.oracle, run.problem.labels[run.fold.test])
+            rows = rows.assign(seed=0, fold=run.fold.index)
             measures.append(pd.concat((rows, measured(results, run, quality.of_fold(run))), axis=1))
-    return (pd.concat(measures) if measures else pd.DataFrame()), wrong
+    return (pd.concat(measures, ignore_index=True) if measures else pd.DataFrame()), wrong
 
 
 def _by_instance(lines: pd.DataFrame) -> tuple[dict[int, Any], list[str]]:
@@ -156,12 +168,20 @@ def _row() -> Method:
     return Method("submission", SUBMITTED, "rsgg.baselines.controls:Identity", "Submission")
 
 
-def _metrics(rows: pd.DataFrame) -> dict[str, float]:
-    valid = correctness(rows["predicted"], rows["predicted_cf"])
-    means = {"validity": float(valid.mean()), "ged": float(rows.loc[valid > 0, "ged"].mean())}
-    means["area_over_ged"] = float(area_over_ged(rows["ged"], valid, MOST_EDITS).mean())
-    means |= {name: float(rows[name].mean()) for name in ("plausibility", "plausibility_unedited", "feasible")}
-    return {**means, "n": len(rows)}
+def _metrics(rows: pd.DataFrame) -> pd.DataFrame:
+    """Means of fold means of all that edits determine, `MEANS`; the rows are those of the test graphs of a task."""
+    rows = rows.assign(**{name: METRICS[name].formula(rows) for name in OF_EDITS})
+    valid = rows["correctness"].to_numpy()
+    of_classes = {
+        f"validity_class_{c}": correctness_of_class(valid, rows["predicted"], c)
+        for c in range(int(rows["predicted"].max()) + 1)
+    }
+    more = {
+        **of_classes,
+        "area_over_ged": area_over_ged(rows["ged"], valid, MOST_EDITS),
+        "sparsity_on_success": ged_on_success(rows["sparsity"], valid),
+    }
+    return means_of(rows.assign(**more), (*OF_EDITS, *more, *MEASURED))
 
 
 # -- The leaderboard -------------------------------------------------------------------------------------------------
@@ -178,15 +198,28 @@ def run(path: Path, name: str, out: Path, data_dir: Path | None) -> Iterator[str
     taken = {called for method in methods.METHODS for called in (method.name, method.label)}
     if not name.strip() or name in taken:
         raise UsageError(f"{name!r} is no name for a new row; give one of your own with --name.")
-    lines = judged(read(path), data_dir).assign(method=name, variant=SUBMITTED)
-    others = leaderboard.submitted(out)
+    lines = judged(read(path), data_dir, name)
+    entries, others = leaderboard.of_table2(lines), leaderboard.submitted(out)
     with Artefacts(out, "submit") as files:
-        board = leaderboard.joined(stored_table(out), others[others["method"] != name], lines)
+        files.csv(FILE, pd.concat([_submitted_before(out, name), lines], ignore_index=True))
+        board = leaderboard.joined(stored_table(out), others[others["method"] != name], entries)
         written = files.csv(leaderboard.FILE, board)
-    for line in lines.itertuples():
-        ged = "–" if np.isnan(line.ged) else f"{line.ged:.2f}"
+    for line in entries.itertuples():
         yield (
-            f"{tasks.label(line.task)}: validity {line.validity:.3f} of {line.n} graphs, GED {ged}, plausibility "
-            f"{line.plausibility:.3f} (unedited {line.plausibility_unedited:.3f}), feasible {line.feasible:.3f}"
+            f"{tasks.label(line.task)}: validity {_said(line.validity)} of {line.n:.0f} graphs, GED "
+            f"{_said(line.ged, 2)}, plausibility {_said(line.plausibility)} (unedited "
+            f"{_said(line.plausibility_unedited)}), feasible {_said(line.feasible)}"
         )
     yield f"Entered as {name!r} into {shown(written)}; ./reproduce.sh show leaderboard --out {shown(out)} shows it."
+    yield f"All metrics: ./reproduce.sh show submitted --out {shown(out)}."
+
+
+def _said(value: float, decimals: int = 3) -> str:
+    return "–" if np.isnan(value) else f"{value:.{decimals}f}"
+
+
+def _submitted_before(out: Path, name: str) -> pd.DataFrame:
+    """The lines of earlier files in this folder, those of the same name left out."""
+    path = out / FILE
+    before = read_csv(path) if path.is_file() else pd.DataFrame(columns=list(MEANS))
+    return before[before["method"] != name]

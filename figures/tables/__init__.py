@@ -65,7 +65,8 @@ COMMANDS = {  # that compute a table, by how its name begins, where they are not
     "verdicts": "table1", "further": "table1", "findings": "table1", "comparisons": "table1", "training": "table1",
     "nodes_": "nodes", "global_": "global", "boundaries": "variations",
     "convergence_checks": "convergence", "runtime_growth": "runtime", "hyperparameters": "hpo", "hpo_": "hpo",
-    "tuning": "hpo", "ablation_": "ablation", "table2_": "table2", "leaderboard": "table2", "candidates": "traces",
+    "tuning": "hpo", "ablation_": "ablation", "table2_": "table2", "leaderboard": "table2", "submitted": "submit",
+    "candidates": "traces",
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.cli import main
 from benchmarks.registry import tasks
 from benchmarks.results.leaderboard import of_table2
-from benchmarks.submit import edited, judged, pairs, read, run, stored_table
+from benchmarks.submit import FILE, edited, judged, pairs, read, run, stored_table
 from rsgg.data import Dataset
 from rsgg.errors import UsageError
 from rsgg.oracles import TreeCyclesOracle
@@ -55,24 +55,30 @@ def solved(data: Dataset, wrong: int = 0) -> list[str]:
     return lines
 
 
+def entry(path: Path) -> pd.Series:
+    """The line of the leaderboard that a file about one task makes."""
+    (line,) = of_table2(judged(read(path), None)).to_dict("records")
+    return pd.Series(line)
+
+
 def test_the_optimum_is_valid_at_its_distance(data: Dataset, tmp_path: Path) -> None:
-    line = judged(read(file(tmp_path, solved(data))), None).iloc[0]
+    line = entry(file(tmp_path, solved(data)))
     expected = TreeCyclesOracle().optimal_ged(data.graphs).mean()
     assert line["validity"] == 1 and line["n"] == 24 and line["ged"] == pytest.approx(float(expected))
     assert 0 <= line["plausibility"] <= 1 and 0 <= line["feasible"] <= 1
 
 
 def test_what_is_missing_or_unchanged_counts_as_not_explained(data: Dataset, tmp_path: Path) -> None:
-    assert judged(read(file(tmp_path, solved(data)[:18])), None).iloc[0]["validity"] == 0.75
-    assert judged(read(file(tmp_path, solved(data, wrong=6))), None).iloc[0]["validity"] == 0.75
+    assert entry(file(tmp_path, solved(data)[:18]))["validity"] == 0.75
+    assert entry(file(tmp_path, solved(data, wrong=6)))["validity"] == 0.75
 
 
 def test_edits_that_change_no_class_are_not_believed(data: Dataset, tmp_path: Path) -> None:
     """A bridge of a tree is removed: it stays a tree."""
     tree = int((data.labels == 0).nonzero()[0])
     u, v = data.graphs[tree].edges()[0]
-    line = judged(read(file(tmp_path, [f"small-trees,{tree},,{u}-{v}"])), None).iloc[0]
-    assert line["validity"] == 0
+    line = entry(file(tmp_path, [f"small-trees,{tree},,{u}-{v}"]))
+    assert line["validity"] == 0 and line["n"] == 24
 
 
 def test_every_problem_of_a_file_is_said_at_once(data: Dataset, tmp_path: Path) -> None:
@@ -119,7 +125,9 @@ def test_a_row_is_entered_beside_the_stored_ones_and_replaced(data: Dataset, tmp
     pd.DataFrame(stored).to_csv(tmp_path / "table2.csv", index=False)
     for lines in (solved(data)[:12], solved(data)):
         said = list(run(file(tmp_path, lines), "Mine", tmp_path, None))
-    assert "validity 1.000 of 24 graphs" in said[0] and "leaderboard.csv" in said[-1]
+    assert "validity 1.000 of 24 graphs" in said[0] and "leaderboard.csv" in said[1] and "submitted" in said[2]
+    lines = pd.read_csv(tmp_path / FILE)
+    assert set(lines["method"]) == {"Mine"} and not lines.duplicated(["task", "metric"]).any(), "the last file counts"
     board = pd.read_csv(tmp_path / "leaderboard.csv")
     assert board["method"].tolist() == ["Mine", "obs"] and board["validity"].tolist() == [1.0, 0.5]
     assert of_table2(stored_table(tmp_path))["ged"].tolist() == [2.0]
@@ -133,3 +141,28 @@ def test_the_command_says_what_came_of_it(data: Dataset, tmp_path: Path, capsys:
     assert main(["show", "leaderboard", "--out", str(tmp_path)]) == 0
     assert "Mine (submitted)" in capsys.readouterr().out
     assert main(["submit", str(tmp_path / "none.csv"), "--name", "Mine"]) == 2
+
+
+EXAMPLE = Path(__file__).parent.parent / "strangers" / "edits.csv"
+
+
+def test_the_example_is_judged_by_all_metrics_that_edits_determine(tmp_path: Path) -> None:
+    """Eight of the 500 graphs of Tree-Cycles have a line in it, each with an edit that changes the class."""
+    said = list(run(EXAMPLE, "Example", tmp_path, None))
+    assert said[0].startswith("Tree-Cycles: validity 0.016 of 500 graphs, GED 1.00, plausibility ")
+    lines = pd.read_csv(tmp_path / FILE).set_index("metric")
+    assert lines.loc["ged_on_success", ["mean", "n"]].tolist() == [1.0, 8]
+    assert lines.loc["correctness", "mean"] == pytest.approx(8 / 500) and lines.loc["oracle_accuracy", "mean"] == 1
+    wanted = {"sparsity", "fidelity", "area_over_ged", "validity_class_0", "mmd_degree", "connected", "same_structure"}
+    assert wanted <= set(lines.index) and not {"explain_calls", "explain_seconds", "fit_calls"} & set(lines.index)
+
+
+def test_means_are_those_that_table_2_would_have(data: Dataset, tmp_path: Path) -> None:
+    """Means of fold means: with one explained graph in one fold and two in the other, GED is no mean over the three."""
+    problem = SMALL.build().load(None)
+    tested = [fold.test.tolist() for fold in problem.folds(SMALL.folds)]
+    lines = solved(data)
+    path = file(tmp_path, [lines[tested[0][0]], lines[tested[1][0]], lines[tested[1][1]]])
+    best = TreeCyclesOracle().optimal_ged(data.graphs)
+    of_folds = [float(best[fold[:n]].mean()) for fold, n in zip(tested, (1, 2), strict=True)]
+    assert entry(path)["ged"] == pytest.approx(sum(of_folds) / 2)
