@@ -447,7 +447,8 @@ def drug_target(results: Results) -> str:
         for method, label in OF_DRUG_TARGET.items():
             rows = own[own["method"] == method]
             found = f"{(rows['rank'] == 1).sum()} of {len(rows)}"
-            texts = [f"{rows['evaluations'].mean():.0f}", f"{rows['share'].mean():.3f}", f"{rows['rank'].median():.0f}"]
+            share = f"{rows['share'].mean():.3f} [{rows['share'].min():.3f}, {rows['share'].max():.3f}]"
+            texts = [f"{rows['evaluations'].mean():.0f}", share, f"{rows['rank'].median():.0f}"]
             texts += [f"{rows[name].mean():.3f}" for name in ("joint", "change", "drug_similarity", "qed")]
             lines.append(cells(about, label, *texts[:2], found, *texts[2:]))
     return _pipes(
