@@ -466,3 +466,5 @@ def test_boundaries_withstand_noise_only_where_intervals_lie_apart(tmp_path: Pat
     assert noisy(tmp_path, 0.75, 0.7).verdict == "confirmed"
     found = noisy(tmp_path, 0.65, 0.7)
     assert found.verdict == "confirmed in part" and "without boundaries" in found.which(False)
+    with pytest.raises(NotMeasured, match="not every row"):
+        noisy(tmp_path, float("nan"), 0.7)
