@@ -227,6 +227,7 @@ def _widths(sheet: Sheet) -> tuple[list[int], list[int]]:
     whole, least = [], []
     for i, words in enumerate(sheet.words):
         texts, heading = [_shown(sheet, row, i).plain for row in sheet.rows], sheet.headings[i].split()
+        heading += [word for group in sheet.groups for word in group.heading.split()] if i == 0 else []  # stand there
         natural = max(map(cell_len, ["-", *texts, *heading]))
         of_words = map(cell_len, [*" ".join(texts).split(), *heading])
         whole.append(natural)

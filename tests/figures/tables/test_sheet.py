@@ -90,6 +90,13 @@ def test_words_are_wrapped_and_not_split_off() -> None:
     assert text.count("Claim") == 1 and " ".join(text.split()).count("goes on") == 12
 
 
+def test_the_heading_of_a_group_is_not_broken_inside_a_word() -> None:
+    """The names of its rows, below which it stands, may be shorter than that."""
+    one = Sheet("t", "Results", ["Row", "GED"], [Group("Controls, not ranked", [[Cell("MEG"), Cell("1.0")]])])
+    text = printed([one], 80)
+    assert "Controls," in text and "ranked" in text
+
+
 def test_marks_verdicts_and_intervals_are_told_apart() -> None:
     cell = Cell("0.5", "best", "differs", "it is far away", "[0.4, 0.6]")
     one = Sheet("one", "One", ["Row", "Value"], [Group("", [[Cell("a"), cell], [Cell("b"), Cell("1", "", "agrees")]])])
