@@ -81,7 +81,7 @@ class TU:
 
     def load(self, data_dir: Path | None = None) -> Dataset:
         """Read the files and leave out what is to be left out."""
-        graphs, rare = self._without_rare_labels(self.read(data_dir))
+        graphs, rare = self.without_rare_labels(self.read(data_dir))
         left_out = {f"a node label that occurs {self.rare} times or less": rare} if self.rare else {}
         if self.max_nodes is not None:
             small = graphs.sizes <= self.max_nodes
@@ -215,7 +215,7 @@ class TU:
             )
         return (np.concatenate(columns, 1), tuple(names)) if columns else (None, ())
 
-    def _without_rare_labels(self, graphs: ListedGraphs) -> tuple[ListedGraphs, int]:
+    def without_rare_labels(self, graphs: ListedGraphs) -> tuple[ListedGraphs, int]:
         """The graphs of frequent node labels, X without the columns of the others; how many graphs that leaves out."""
         if not self.rare or graphs.features is None:
             return graphs, 0

@@ -218,7 +218,7 @@ def test_an_oracle_without_weights_or_with_other_features_says_so(graphs: GraphB
 def test_frozen_oracles_give_every_published_prediction(name: str, count: int, accuracy: float) -> None:
     """11 236 in all; graphs of similar size are asked about together, for there are some of 620 nodes."""
     spec = TU(name, rare=0 if name == "PROTEINS" else 50)
-    graphs, _ = spec._without_rare_labels(spec.read())
+    graphs, _ = spec.without_rare_labels(spec.read())
     frozen, classes = FrozenGCN(name).loaded(), np.zeros(len(graphs), dtype=int)
     for part in np.array_split(np.argsort(graphs.sizes, kind="stable"), 40):
         chosen = np.isin(np.arange(len(graphs)), part)
