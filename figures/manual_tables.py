@@ -8,12 +8,13 @@ from __future__ import annotations
 import pandas as pd
 
 from benchmarks.registry import global_methods, methods, tasks
-from benchmarks.registry.rules import DIFFERS, GLOBAL_SIZES, NOT_COMPARABLE, ORDER_HOLDS
+from benchmarks.registry.rules import DIFFERS, GLOBAL_SIZES, NOT_COMPARABLE, NOT_SANITISED, ORDER_HOLDS
 from benchmarks.results.paper import of_paper
 from benchmarks.results.reader import Results
 from figures.tables import robustness as of_robustness
 from figures.tables.numbers import by_row, cells, missing, number, over_tasks, row_label
 from figures.tables.sheet import ABSENT, Cell, Group, Sheet, pipes
+from figures.tables.table2 import FEWER_RULES, over_fewer_rules
 
 NOT_YET = "The committed reference does not hold this table yet."
 
@@ -184,20 +185,23 @@ def molecules(results: Results) -> str:
     if table is None or not names:
         return NOT_YET
     known = table.set_index(["task", "method", "variant", "metric"])
-    lines, absent = [], []
+    lines, absent, fewer = [], [], over_fewer_rules(table)
+    at = list(MEASURES).index("feasible")
     for name in names:
         for row in OF_MOLECULES:
             if (name, *row, "correctness") not in known.index:
                 absent.append(f"{row_label(*row)} on {tasks.label(name)}")
                 continue
             texts = [_measured(known, (name, *row, metric), decimals) for metric, (_, decimals) in MEASURES.items()]
+            texts[at] += NOT_SANITISED if (name, *row) in fewer and texts[at] != ABSENT else ""
             main = "main" if row[1] == "faithful" else ""
             lines.append([Cell(tasks.label(name)), Cell(row_label(*row), main), *cells(*texts)])
     headings = ["On", "Row", *(heading for heading, _ in MEASURES.values())]
     about = (
         "All but validity and questions are of valid results; Tanimoto and sanitised of those whose molecule is known: "
-        "where atoms are edited, of methods that say which one they made. What is not known, or was not measured, is –."
+        "where atoms are edited, of methods that say which one they made. – is not known, or not measured."
     )
+    about += f" {FEWER_RULES}" if fewer else ""
     said = f" Not in the reference yet: {'; '.join(absent)}." if absent else ""
     return f"{as_pipes(headings, lines)}\n\n{about}{said}"
 

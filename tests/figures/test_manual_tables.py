@@ -123,9 +123,11 @@ def test_global_summaries_show_bounds_and_what_became_of_the_print(tmp_path: Pat
 
 def test_molecules_say_which_rows_are_not_there_yet(tmp_path: Path) -> None:
     made = [row("bbbp-gin", ("maccs", "faithful"), name, 0.5) for name in ("correctness", "tanimoto")]
-    made += [row("bbbp-gin", ("rsgg-ce-feasible", "beyond"), "correctness", 0.7)]
+    made += [row("bbbp-gin", ("maccs", "faithful"), name, 1.0) for name in ("sanitised", "feasible")]
+    made += [row("bbbp-gin", ("rsgg-ce-feasible", "beyond"), name, 0.7) for name in ("correctness", "feasible")]
     said = manual_tables.molecules(folder_with(tmp_path, table2=made))
-    assert lines_of(said)[0] == ["BBBP", "**MACCS**", "0.500", "–", "0.500", "–", "–", "–"]
+    assert lines_of(said)[0] == ["BBBP", "**MACCS**", "0.500", "–", "0.500", "1.000", "1.000", "–"]
+    assert lines_of(said)[1][-2:] == ["0.700°", "–"], "no result of it was shown to RDKit"
     assert len(lines_of(said)) == 2 and "MEG on molecules ᵖ on BBBP" in said and "ClinTox" not in said
 
 
