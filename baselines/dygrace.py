@@ -172,10 +172,14 @@ class DyGRACE(Explainer):
     """DyGRACE, see the top of this file. Graphs without a time, `snapshot=0`, are one snapshot."""
 
     snapshot: int = hyper(0, "snapshot", at_least=0, doc="training graphs per snapshot, in order; 0: all are one")
-    latent: int = hyper(2, "d", space=Choice((2, 4, 8)), at_least=1, doc="half of the width of the auto-encoders")
-    epochs: int = hyper(20, "epochs", space=Choice((20, 50, 100)), at_least=1, doc="of each training")
-    lr: float = hyper(1e-3, "lr", space=Interval(1e-4, 1e-2, log=True), above=0.0, doc="Adam's rate")
-    top: int = hyper(5, "K", space=Choice((3, 5, 10)), at_least=1, doc="graphs that are learnt from for each graph")
+    latent: int = hyper(
+        2, "d", paper=2, space=Choice((2, 4, 8)), at_least=1, doc="half of the width of the auto-encoders"
+    )
+    epochs: int = hyper(20, "epochs", paper=20, space=Choice((20, 50, 100)), at_least=1, doc="of each training")
+    lr: float = hyper(1e-3, "lr", paper=1e-3, space=Interval(1e-4, 1e-2, log=True), above=0.0, doc="Adam's rate")
+    top: int = hyper(
+        5, "K", paper=5, space=Choice((3, 5, 10)), at_least=1, doc="graphs that are learnt from for each graph"
+    )
     rec_f: str = hyper("candidate", "rec_f", choices=("candidate", "instance"), doc="whose error r_c ranks candidates")
 
     encoding: ClassVar[str] = "centralities"

@@ -86,12 +86,16 @@ Draw = Callable[[Tensor], Tensor]  # M of pairs of nodes, of their embeddings si
 class RCExplainer(RemovesByScore):
     """RCExplainer for an oracle that shows its embeddings."""
 
-    same: float = hyper(0.2, "λ", at_least=0, at_most=1, doc="weight of what is kept, against what is left out")
-    size: float = hyper(0.001 / 15, "β", at_least=0, doc="price of ‖M‖₁")
-    entropy: float = hyper(8 / 15, "μ", at_least=0, doc="price of undecided edges")
-    pool: int = hyper(50, "pool", at_least=1, doc="graphs of other classes that boundaries are sought towards")
-    lr: float = hyper(1e-3, "learning rate", above=0, doc="of Adam")
-    epochs: int = hyper(601, "epochs", at_least=1, doc="601 in the authors' commands")
+    same: float = hyper(
+        0.2, "λ", paper=0.2, at_least=0, at_most=1, doc="weight of what is kept, against what is left out"
+    )
+    size: float = hyper(0.001 / 15, "β", paper=0.001 / 15, at_least=0, doc="price of ‖M‖₁")
+    entropy: float = hyper(8 / 15, "μ", paper=8 / 15, at_least=0, doc="price of undecided edges")
+    pool: int = hyper(
+        50, "pool", paper=50, at_least=1, doc="graphs of other classes that boundaries are sought towards"
+    )
+    lr: float = hyper(1e-3, "learning rate", paper=1e-3, above=0, doc="of Adam")
+    epochs: int = hyper(601, "epochs", paper=601, at_least=1, doc="as in the authors' commands")
     batch: int = hyper(200, "batch", at_least=1, doc="graphs per step")
     temperature_from: float = hyper(0.5, "t₀", above=0, doc="of the concrete distribution, at the start")
     temperature_to: float = hyper(4.99, "t₁", above=0, doc="at the end; t = t₀ (t₁ / t₀)^(epoch / epochs)")
