@@ -2,8 +2,8 @@
 
 When a measure of `benchmarks.running.quality` changes, its values in Table 2 are out of date, and no method has to run
 again: the edits are stored. They are made to the test graphs once more and measured. The columns `FOLLOWS` are taken
-from there as far as edits determine them; others stay, since some methods say more of a result than its edits (which
-molecule it is).
+from there as far as edits determine them; others stay. A method that changes molecules says more of a result than its
+edits, namely which molecule it is, orders of bonds included: of its rows only the columns `OF_GRAPHS` are taken.
 
 Cells whose values change are written into the folder with all the rest as it was: rows, costs, where they came from.
 `./reproduce.sh publish` then takes them over.
@@ -31,7 +31,8 @@ from rsgg.errors import DataError, RSGGError
 from rsgg.explainer import Capabilities
 from rsgg.oracles.weights import FOLDER, looked_for_in
 
-FOLLOWS = ("plausibility", "plausibility_unedited", *RULES)
+OF_GRAPHS = ("plausibility", "plausibility_unedited")
+FOLLOWS = (*OF_GRAPHS, *RULES)
 PLAIN = Capabilities(adds=True, removes=True)  # of what only repeats stored edits
 
 
@@ -52,11 +53,12 @@ def remeasured(cell: Cell, stored: Stored) -> Stored | None:
     seen = Quality().table(run)
     before, after = stored.history.to_pandas(), pd.DataFrame() if seen is None else seen.to_pandas()
     _require_same_answers(cell, before, after)
-    old = before.set_index("instance").reindex(columns=list(FOLLOWS))
-    new = after.set_index("instance").reindex(old.index)[list(FOLLOWS)].combine_first(old)[list(FOLLOWS)]
+    follow = list(OF_GRAPHS if cell.method.molecules else FOLLOWS)
+    old = before.set_index("instance").reindex(columns=follow)
+    new = after.set_index("instance").reindex(old.index)[follow].combine_first(old)[follow]
     if np.allclose(new, old, rtol=0, atol=1e-12, equal_nan=True):
         return None
-    lines = before.assign(**{name: new[name].to_numpy() for name in FOLLOWS})
+    lines = before.assign(**{name: new[name].to_numpy() for name in follow})
     return stored.with_curves(history_table(lines.to_dict("records")))
 
 

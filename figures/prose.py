@@ -25,11 +25,14 @@ from benchmarks.results.files import REFERENCE, ROOT, write_text
 from benchmarks.results.paper import printed
 from benchmarks.results.reader import Results
 from benchmarks.results.searches import SEARCHED_AS
+from figures import manual_tables
+from figures.manual_tables import NOT_YET
+from figures.manual_tables import as_pipes as _pipes
 from figures.tables import measurements, statements
 from figures.tables import training as of_training
 from figures.tables.numbers import PREDICTION, cells, number, row_label, stored
 from figures.tables.searches import other_revisions
-from figures.tables.sheet import ABSENT, SYMBOLS, Cell, Group, Sheet, pipes, row_marks
+from figures.tables.sheet import ABSENT, SYMBOLS, Cell, pipes, row_marks
 from figures.tables.statements import claims_in_short, glance, in_short, not_reproduced
 from figures.tables.table1 import CALLS, CALLS_RULE, PAPER, RowView, layout
 from figures.tables.table2 import ABOUT_REAL_GRAPHS, FEWER_RULES, REAL_GRAPHS, over_fewer_rules
@@ -44,10 +47,6 @@ LEFT_OUT = frozenset(  # rows that a page has no room for, those "+ min" among t
         "identity", "meg-classes", *(name for name, variant in methods.rows() if methods.made_of((name, variant))),
     }
 )  # fmt: skip
-
-
-def _pipes(headings: list[str], rows: list[list[Cell]]) -> str:
-    return pipes(Sheet("", "", headings, [Group("", rows)]), markup=True)
 
 
 def _main(variant: str) -> str:
@@ -483,7 +482,6 @@ RANKED = (TAUGHT, ("rsgg-ce-nodes", "beyond"))  # the second one edits nodes too
 RIVALS = (("two-sided-min", "search"), ("obs-min", "search"), ("dce-min", "search"))  # searches without a network
 NOT_RIVALS = ("dce", "two-sided-min-feasible")  # not minimal; keeps rules that no other search keeps
 FEW_TASKS = 4  # are named
-NOT_YET = "The committed reference does not hold this table yet."
 
 
 def _named(names: Sequence[str]) -> str:
@@ -757,7 +755,7 @@ BLOCKS: dict[str, Block] = {
     "under rules": under_rules, "motifs": motifs,
     "printed nodes": printed_nodes, "price of an edge": partial(varied, "price-", "Price"),
     "boundaries": partial(varied, "boundaries", "Instead of boundaries"), "tasks": known_tasks,
-    "data sets": data_sets, "not reproduced": not_reproduced, "further": further,
+    "data sets": data_sets, "not reproduced": not_reproduced, "further": further, **manual_tables.BLOCKS,
 }  # fmt: skip
 OF_NAMES = {"rows of ": rows_of, "verdicts on ": verdicts_on}  # blocks whose name ends with what they are about
 MARKED = re.compile(r"<!-- (?P<name>.+?): written by figures/prose\.py -->.*?<!-- end of (?P=name) -->", re.DOTALL)

@@ -19,6 +19,7 @@ from benchmarks.registry.methods import Row
 from benchmarks.results.reader import Results
 from figures import figure, style
 from figures.figure import CAPTIONS, Drawn
+from figures.tables.robustness import by_chance
 
 COLUMNS = "task method variant metric mean ci_low ci_high n"
 PANELS = {
@@ -84,12 +85,6 @@ def dots(table: pd.DataFrame, results: Results) -> Figure:
     style.legend_below(drawing, handles, 2)
     figure.heading(drawing, "What counterfactuals withstand", results)
     return drawing
-
-
-def by_chance(table: pd.DataFrame) -> set[Row]:
-    """The rows that were not told of frozen pairs."""
-    untold = table[(table["metric"] == "told_frozen") & (table["mean"] == 0)]
-    return set(zip(untold["method"], untold["variant"], strict=True))
 
 
 def _panel(axis: Axes, table: pd.DataFrame, metric: str, rows: Sequence[Row], hollow: set[Row]) -> None:

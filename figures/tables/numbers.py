@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks.registry import methods
+from benchmarks.registry import methods, tasks
 from benchmarks.results.artefacts import read_manifest
 from benchmarks.results.reader import Results
 from figures.tables.sheet import ABSENT, Cell
@@ -63,6 +63,23 @@ def missing(results: Results, name: str, experiment: str = "") -> list[str]:
     path = results.path(name)
     manifest = read_manifest(path.parent) if path else {}
     return [str(gap) for gap in manifest.get("experiments", {}).get(experiment or name, {}).get("missing", [])]
+
+
+FEW_TASKS = 3  # are named; of more, how many there are
+
+
+def over_tasks(gaps: Sequence[str]) -> list[str]:
+    """Gaps as `missing` gives them; what several tasks lack alike is one sentence, "ROW: why (on 11 tasks)"."""
+    labels = sorted((entry.label for entry in tasks.TASKS), key=len, reverse=True)  # one may begin like another
+    lacking: dict[str, list[str]] = {}
+    for gap in gaps:
+        label = next((label for label in labels if gap.startswith(f"{label}, ")), "")
+        lacking.setdefault(gap.removeprefix(f"{label}, "), []).append(label)
+    said = []
+    for what, where in lacking.items():
+        on = "; ".join(where) if len(where) <= FEW_TASKS else f"{len(where)} tasks"
+        said.append(f"{what} (on {on})" if len(where) > 1 else f"{where[0]}, {what}" if where[0] else what)
+    return said
 
 
 def stored(results: Results, name: str, *, as_text: bool = True) -> pd.DataFrame:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 
-from benchmarks.registry import tasks
+from benchmarks.registry import methods, tasks
+from benchmarks.registry.methods import Row
 from benchmarks.results.reader import Results
-from figures.tables.numbers import by_row, means, missing, stored
+from figures.tables.numbers import by_row, means, missing, number, over_tasks, stored
 from figures.tables.sheet import ABSENT, Cell, Group, Sheet, text
 
 BEFORE = {  # columns with their decimals; between these and the next stands who was told of the frozen pairs
@@ -46,8 +49,11 @@ def robustness(results: Results, *, everything: bool) -> list[Sheet]:
             [Cell(label), *means(lines, BEFORE), _told(lines), *means(lines, after)] for label, lines in by_row(own)
         ]
         about = "" if trained_here(str(task)) else NOT_OURS
-        sheets.append(Sheet(f"robustness-{task}", tasks.label(str(task)), headings, [Group("", rows)], about))
-    notes = [f"Missing: {gap}." for gap in missing(results, "robustness")]
+        wide = own.pivot_table("mean", ["method", "variant"], "metric", sort=False)
+        led = led_by_controls(wide, {**BEFORE, "validity_at_k": AFTER["validity_at_k"]})
+        name, title = f"robustness-{task}", tasks.label(str(task))
+        sheets.append(Sheet(name, title, headings, [Group("", rows)], about, notes=led))
+    notes = [f"Missing: {gap}." for gap in over_tasks(missing(results, "robustness"))]
     notes += [] if everything else ["How often copies agree on the inputs: show robustness --all."]
     return [text("robustness", "What counterfactuals withstand", ABOUT, notes), *sheets]
 
@@ -55,6 +61,30 @@ def robustness(results: Results, *, everything: bool) -> list[Sheet]:
 def trained_here(task: str) -> bool:
     """Is the oracle of this task trained by this project, so that it can be trained again?"""
     return tasks.task(task).oracle.endswith(":TrainedGNN")
+
+
+def by_chance(table: pd.DataFrame) -> set[Row]:
+    """The rows that were not told of frozen pairs."""
+    untold = table[(table["metric"] == "told_frozen") & (table["mean"] == 0)]
+    return set(zip(untold["method"], untold["variant"], strict=True))
+
+
+def led_by_controls(means: pd.DataFrame, shown: Mapping[str, tuple[str, int]]) -> list[str]:
+    """Sentences for the columns in which, as shown, no row is better than a control.
+
+    `means` has a line per row (method, variant) and a column per metric; `shown` are headings and decimals.
+    """
+    led: dict[Row, list[str]] = {}
+    control = means.index.get_level_values("variant") == "control"
+    for metric, (heading, decimals) in shown.items():
+        if metric not in means:
+            continue
+        values = means[metric].dropna().map(lambda value, decimals=decimals: float(number(value, decimals)))
+        best = values[~control[means[metric].notna()]].max()
+        for row, value in values.items():
+            if row[1] == "control" and value >= best:
+                led.setdefault(row, []).append(heading.removesuffix(" ↑"))
+    return [f"{methods.label(*row)}: no row is better than this control by {', '.join(of)}." for row, of in led.items()]
 
 
 def _told(lines: pd.DataFrame) -> Cell:

@@ -28,7 +28,7 @@ from benchmarks.registry.rules import (
     VALID,
 )
 from benchmarks.results.reader import Results
-from figures.tables.numbers import by_row, means, missing, number, row_label, stored
+from figures.tables.numbers import by_row, means, missing, number, over_tasks, row_label, stored
 from figures.tables.sheet import ABSENT, Cell, Group, Sheet, text
 
 FIRST = {  # the columns of a task's sheet, with their decimals
@@ -91,7 +91,7 @@ OVERVIEWS = (
 
 def table2(results: Results, *, everything: bool) -> list[Sheet]:
     """Rows × tasks, and what each row finds; with everything, also a sheet per task, and rows "+ min"."""
-    gaps = [f"Missing: {gap}." for gap in missing(results, "table2")]
+    gaps = [f"Missing: {gap}." for gap in over_tasks(missing(results, "table2"))]
     more = [] if everything else ["A table per task, intervals, more rows and metrics: show table2 --all."]
     about = text("table2", "Real data and learnt oracles", f"{ABOUT} {RULE}", [*gaps, *more])
     sheets = [about, *overview(results, everything=everything)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -61,6 +62,18 @@ def test_what_is_out_of_date_is_measured_anew_and_nothing_else_changes(folder: P
         name: value for name, value in before.metadata.items() if name not in own
     }
     assert not Store(folder).noticed
+
+
+def test_edits_do_not_say_which_molecule_a_method_made(folder: Path) -> None:
+    """What is stored of the rules of such a row stays, plausibility is measured anew."""
+    cell = replace(CELLS[2], method=replace(CELLS[2].method, molecules=True))
+    before = changed(folder, cell, degrees=0.5, sanitised=1.0)
+    assert remeasure(folder, [cell], jobs=1) == []
+    changed(folder, cell, plausibility_unedited=0.5)
+    assert remeasure(folder, [cell], jobs=1) == [cell]
+    one, other = before.history.to_pandas(), read(folder, cell).history.to_pandas()  # type: ignore[union-attr]
+    assert (other["degrees"] == 0.5).all() and (other["sanitised"] == 1.0).all()
+    pd.testing.assert_series_equal(one["plausibility_unedited"], other["plausibility_unedited"])
 
 
 def test_another_oracle_is_noticed(folder: Path) -> None:
