@@ -646,13 +646,16 @@ def _groups(
 ) -> dict[str, dict[str, Stored]]:
     """The cells of a store by the file of many cells that they stand in, and by key.
 
-    That is the file `place` says, else the one they are read from, else their row's.
+    That is the file `place` says, else the one they are read from, else their row's. Where a cell stands in a file of
+    its own and among many, its own counts, as for all readers (`Store.rows`).
     """
     groups: dict[str, dict[str, Stored]] = {}
+    seen: set[str] = set()
     for path, key, stored in store.everything():
         if isinstance(stored, Damaged):
             raise StoreError(f"{shown(path)} {stored}; run the experiment again before compacting its results.")
-        if keys is None or key in keys:
+        if key not in seen and (keys is None or key in keys):
+            seen.add(key)
             kept = stored if with_curves is None or key in with_curves else stored.without_curves()
             own = path.name if path.parent.name == "ledger" else compact_names(*row_of(stored.definition))[-1]
             groups.setdefault(place.get(key, own), {})[key] = kept

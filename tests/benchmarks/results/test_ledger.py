@@ -349,6 +349,22 @@ def test_compacting_twice_or_from_a_compacted_store_changes_nothing(many: tuple[
     assert [key for _, key, _ in Store(folder / "part").everything()] == [cells[0].key]
 
 
+def test_a_cell_with_a_file_of_its_own_counts_before_the_same_cell_among_many(
+    many: tuple[list[Cell], Path],
+) -> None:
+    cells, folder = many
+    compact(Store(folder / "local"), folder / "both")
+    before = Store(folder / "both").read(cells[1])
+    assert before is not None and before.history is not None
+    name = before.history.schema.field(0)
+    other = before.history.set_column(0, name, pa.array([7] * len(before.history), type=name.type))
+    Store(folder / "both").write_as_it_is(cells[1], before.with_curves(other))
+    compact(Store(folder / "both"), folder / "reference")
+    after = Store(folder / "reference").read(cells[1])
+    assert after is not None and after.history is not None and after.history.equals(other)
+    assert sum(key == cells[1].key for _, key, _ in Store(folder / "reference").everything()) == 1
+
+
 def test_damage_to_one_cell_of_a_compacted_file_harms_no_other(many: tuple[list[Cell], Path]) -> None:
     cells, folder = many
     compact(Store(folder / "local"), folder / "reference")
