@@ -7,7 +7,7 @@ import pandas as pd
 from benchmarks.registry import tasks
 from benchmarks.results.reader import Results
 from figures.tables.numbers import by_row, means, missing, stored
-from figures.tables.sheet import ABSENT, Cell, Group, Sheet, text
+from figures.tables.sheet import ABSENT, Cell, Group, Sheet, text, with_all
 
 BEFORE = {  # columns with their decimals; between these and the next stands who was told of the frozen pairs
     "correctness": ("Validity ↑", 3), "robust_seed": ("Re-trained: seed ↑", 3),
@@ -48,7 +48,7 @@ def robustness(results: Results, *, everything: bool) -> list[Sheet]:
         about = "" if trained_here(str(task)) else NOT_OURS
         sheets.append(Sheet(f"robustness-{task}", tasks.label(str(task)), headings, [Group("", rows)], about))
     notes = [f"Missing: {gap}." for gap in missing(results, "robustness")]
-    notes += [] if everything else ["How often copies agree on the inputs: show robustness --all."]
+    notes += [] if everything else [with_all("how often copies agree on the inputs")]
     return [text("robustness", "What counterfactuals withstand", ABOUT, notes), *sheets]
 
 
