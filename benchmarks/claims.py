@@ -52,8 +52,8 @@ def run(source: Path | None, out: Path) -> None:
         )
     render(folder, out)
     tables.show("claims", out)
-    print(f"Checked on {shown(folder)}; the evidence is in claims.csv and claims.md in {shown(out)}.")
-    print(f"Next: ./reproduce.sh show claims --all --out {shown(out)}.")
+    print(f"Checked on {shown(folder)}; written into {shown(out)}: claims.csv, claims.md.")
+    print(f"Next: ./reproduce.sh report --results {shown(out)}.")
 
 
 if __name__ == "__main__":

@@ -286,7 +286,9 @@ def figures(
         print(f"{entry.name}.pdf, .png{gaps}")
     tables = list(write_tables(stored.again(), folder))
     print(f"All of them, and {len(tables)} files of tables, are in {shown(folder)}.")
-    if out is None and not paper:  # else it is not these that the report shows
+    if paper:
+        print("Captions are in figures.json; they and what was read, with checksums, in the PDFs' metadata (pdfinfo).")
+    elif out is None:  # else it is not these that the report shows
         print(f"Next: ./reproduce.sh report{f' --results {shown(results)}' if results else ''}.")
 
 

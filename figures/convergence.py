@@ -131,7 +131,8 @@ def _curve(axis: Axes, by_fit: pd.DataFrame, colour: str, dashes: str, label: st
         return
     if single:
         axis.plot(by_fit.index, by_fit, color=colour, lw=0.4, alpha=0.35)
-    axis.plot(by_fit.index, by_fit.median(axis=1), color=colour, ls=dashes, lw=1.3, label=label)
+    above = 2.1 + (dashes != "-") / 10  # a dashed line lies on a solid one, so that both are seen where they coincide
+    axis.plot(by_fit.index, by_fit.median(axis=1), color=colour, ls=dashes, lw=1.3, label=label, zorder=above)
 
 
 def _scale(axis: Axes) -> None:

@@ -242,7 +242,7 @@ def saved(module: str, draw: Draw, results: Results, out: Path, edition: Edition
                 text.remove()
         else:
             note_missing(drawn.figure, drawn.missing)
-        style.save(drawn.figure, out, drawn.name, provenance)
+        style.save(drawn.figure, out, drawn.name, provenance, trimmed=edition.paper)
         plt.close(drawn.figure)
         entries.append(entry)
     return entries

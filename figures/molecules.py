@@ -47,6 +47,7 @@ APART = 0.17  # of the lines of a double bond, a bond being 1 long
 BOW = 0.12  # of an added bond, as a share of its length: a straight one could run through atoms that it does not join
 MARGIN = 0.6  # around a molecule, for symbols
 WORDS, SMALL = 0.36, 5.5  # inches below a molecule, and the size of the letters there
+HEADING = 6.5  # the size of the letters above a column
 
 Answers = Mapping[Row, pd.DataFrame]
 
@@ -177,18 +178,18 @@ def _panels(rows: Sequence[Line], answers: Answers) -> Figure:
     drawing.set_layout_engine("constrained", w_pad=0.01, h_pad=0.04, wspace=0, hspace=0)
     titles = ["input", *(style.look(row).label.replace(", ", ",\n", 1) for row in answers)]
     for axis, title in zip(axes[0], titles, strict=True):
-        axis.set_title(title, fontsize=6.5)
+        axis.set_title(within(title.splitlines(), width, HEADING), fontsize=HEADING)
     for beside, line in zip(axes, rows, strict=False):
         for axis, panel in zip(beside, line.panels, strict=True):
             molecule(axis, line, panel, width)
-            axis.set_xlabel(below(panel.said, width), fontsize=SMALL, labelpad=1, linespacing=1.15)
+            axis.set_xlabel(within(panel.said, width, SMALL), fontsize=SMALL, labelpad=1, linespacing=1.15)
     style.legend_below(drawing, _legend(), 6)
     return drawing
 
 
-def below(said: Sequence[str], width: float) -> str:
-    """What is said of a panel, in lines that are no wider than it is, in inches."""
-    signs = int(width * 72 / (0.63 * SMALL))
+def within(said: Sequence[str], width: float, size: float) -> str:
+    """What is said of a panel, in lines of this font size that are no wider than the panel is, in inches."""
+    signs = int(width * 72 / (0.63 * size))
     return "\n".join(part for line in said for part in textwrap.wrap(line, signs))
 
 

@@ -71,6 +71,8 @@ def planes(means: pd.DataFrame, results: Results) -> Figure:
         axis.set_title(tasks.label(task))
     for axis in axes[:, 0]:
         axis.set_ylabel("plausibility")
+    for axis in axes.flat[len(shown) - columns : len(shown)]:
+        axis.tick_params(labelbottom=True)  # nothing is below these
     for axis in axes[-1]:
         axis.set_xlabel("validity")
     rows = [row for row in methods.rows() if row in set(means.index.droplevel(0))]

@@ -27,6 +27,7 @@ from benchmarks.results.files import write_whole
 __all__ = ["ADDED", "BLUE", "COLUMN", "GREY", "ORANGE", "PAGE", "RED", "REMOVED", "SKY"]
 
 COLUMN, PAGE = 3.4, 7.0  # widths of a column and of a page, in inches
+BLANK = 0.03  # inches that are left above and below a trimmed figure
 REMOVED, ADDED = "#E00000", "#00A000"  # the paper's colours of edits
 SCORES = "flare"  # seaborn's colours of scores from 0 to 1, all of which can be seen on white
 TINTS = {  # of atoms, as molecules are often coloured, light enough for black symbols
@@ -91,9 +92,10 @@ def curve(row: Row) -> dict[str, Any]:
     is RSGG-CE, to be told from others without colours too."""
     own = look(row)
     return {
-        "label": own.label, "color": own.colour, "marker": own.marker, "markersize": 3,
+        "label": own.label, "color": own.colour, "marker": own.marker, "markersize": 3.6 if own.as_released else 3,
         "linestyle": "--" if own.as_released else "-", "markerfacecolor": "white" if own.as_released else own.colour,
         "linewidth": 1.4 if row[0].startswith("rsgg-ce") else 0.8, "markeredgewidth": 0.7,
+        "zorder": 2.0 if own.as_released else 2.1,  # where both coincide, a filled mark is seen in the hollow one
     }  # fmt: skip
 
 
@@ -249,16 +251,24 @@ def plain_numbers(axis: Axes) -> None:
 # -- Files -------------------------------------------------------------------------------------------------
 
 
-def save(figure: Figure, folder: Path, name: str, about: Mapping[str, str] | None = None) -> None:
+def save(
+    figure: Figure, folder: Path, name: str, about: Mapping[str, str] | None = None, *, trimmed: bool = False
+) -> None:
     """As vector PDF and as PNG, without dates inside, so that the same results give the same files.
 
     A PNG has 200 dots per inch, or more where the figure was made with more. Words below the lower edge are in both.
-    `about` (Title, Subject, Keywords) goes into the PDF's metadata.
+    `about` (Title, Subject, Keywords) goes into the PDF's metadata. If `trimmed`, what is blank above and below all
+    that is drawn is cut off; the width stays a column's or a page's.
     """
     fit_legends(figure)
     width, height = figure.get_size_inches()
     lowest = min((text.get_window_extent().y0 / figure.dpi - 0.03 for text in figure.texts), default=0.0)
     whole = Bbox.from_extents(0, min(lowest, 0.0), width, height)
+    if trimmed:
+        drawn = figure.get_tightbbox()
+        low, high = drawn.y0 - BLANK, min(height, drawn.y1 + BLANK)
+        low, high = (round(edge * figure.dpi) / figure.dpi for edge in (low, high))  # whole dots: images stay sharp
+        whole = Bbox.from_extents(0, low, width, high)
     figure.set_layout_engine("none")  # all has its place; legends of the figure stay where they are in the larger one
     for legend in figure.legends:
         if legend.get_bbox_to_anchor() is not figure.bbox:  # it was given a place of its own

@@ -152,6 +152,9 @@ def show(name: str, folder: Path, *, everything: bool = False) -> None:
         source = f"From {in_short(results.sources)}."
         source = textwrap.fill(source, console.width, break_long_words=False, break_on_hyphens=False)  # whole paths
         console.print(source, style="dim", soft_wrap=True)
+        if any(note.startswith(sheet.WITH_ALL) for one in built for note in one.notes):
+            where = "" if folder == REFERENCE else f" --out {shown(folder)}"
+            console.print(f"All of it: ./reproduce.sh show {name} --all{where}.", style="dim", soft_wrap=True)
     text = captured.get()
     if console.is_terminal and text.count("\n") >= console.height:
         os.environ.setdefault("LESS", "RFX")  # with colours; what was read stays on the screen

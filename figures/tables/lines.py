@@ -12,7 +12,7 @@ from benchmarks.results.reader import Results
 from benchmarks.results.searches import SEARCHED_AS, STUDY
 from benchmarks.results.summary import ALL_TASKS
 from figures.tables.numbers import number, row_label, rows_of, stored
-from figures.tables.sheet import Group, Sheet
+from figures.tables.sheet import Group, Sheet, with_all
 
 FIRST_ROWS = 40  # of a table, where not everything is shown
 BEST_TRIALS = 10  # of each search, where not everything is shown
@@ -144,8 +144,8 @@ def as_stored(results: Results, *, name: str, everything: bool) -> list[Sheet]:
     for key, rows in kept.groupby([*layout.by], sort=False) if layout.by else [((), kept)]:
         groups.append(Group(", ".join(key), rows_of(rows[columns])))
     more = len(table) - len(kept)
-    notes = [f"{more} more {'row' if more == 1 else 'rows'}: show {name} --all."] if more else []
-    notes += [f"All columns: show {name} --all."] if len(first) < len(kept.columns) else []
+    notes = [with_all(f"{more} more {'row' if more == 1 else 'rows'}")] if more else []
+    notes += [with_all("all columns")] if len(first) < len(kept.columns) else []
     headings = [layout.headings.get(column, column.replace("_", " ").capitalize()) for column in columns]
     return [Sheet(name, layout.title or name, headings, groups, layout.caption, notes, min(layout.names, len(columns)))]
 

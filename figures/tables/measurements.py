@@ -12,7 +12,7 @@ from benchmarks.registry.metrics import METRICS
 from benchmarks.results.paper import of_paper
 from benchmarks.results.reader import Results
 from figures.tables.numbers import by_row, cells, missing, number, row_label, stored
-from figures.tables.sheet import ABSENT, Cell, Group, Sheet, text
+from figures.tables.sheet import ABSENT, Cell, Group, Sheet, text, with_all
 
 # -- Data sets -------------------------------------------------------------------------------------------
 
@@ -91,7 +91,7 @@ def ablation(results: Results, *, name: str, everything: bool) -> list[Sheet]:
         sheets.append(Sheet(f"{name}-{metric}", label, ["Method", *map(str, values)], [Group("", lines)]))
     about = "Means over folds ± standard errors." if everything else "Means over folds."
     notes = [f"Missing: {gap}." for gap in missing(results, name, "ablation")]
-    notes += [] if everything else [f"Standard errors and more metrics: show {name} --all."]
+    notes += [] if everything else [with_all("standard errors and more metrics")]
     return [text(name, title, about, notes), *sheets]
 
 
@@ -211,7 +211,7 @@ def candidates(results: Results, *, everything: bool) -> list[Sheet]:
         "more than half of them edit (consensus). Further candidates of a ranked search may not edit the same pairs "
         "again, so that a distance of 1 and a consensus of 0 are how it is built, not what was found."
     )
-    notes = [] if everything else ["Intervals over folds: show candidates --all."]
+    notes = [] if everything else [with_all("intervals over folds")]
     headings = ["Method", "k", *WORTH.values(), "Graphs"]
     return [Sheet("candidates", "What several candidates are worth", headings, groups, caption, notes)]
 

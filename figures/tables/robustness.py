@@ -10,7 +10,7 @@ from benchmarks.registry import methods, tasks
 from benchmarks.registry.methods import Row
 from benchmarks.results.reader import Results
 from figures.tables.numbers import by_row, means, missing, number, over_tasks, stored
-from figures.tables.sheet import ABSENT, Cell, Group, Sheet, text
+from figures.tables.sheet import ABSENT, Cell, Group, Sheet, text, with_all
 
 BEFORE = {  # columns with their decimals; between these and the next stands who was told of the frozen pairs
     "correctness": ("Validity ↑", 3), "robust_seed": ("Re-trained: seed ↑", 3),
@@ -54,7 +54,7 @@ def robustness(results: Results, *, everything: bool) -> list[Sheet]:
         name, title = f"robustness-{task}", tasks.label(str(task))
         sheets.append(Sheet(name, title, headings, [Group("", rows)], about, notes=led))
     notes = [f"Missing: {gap}." for gap in over_tasks(missing(results, "robustness"))]
-    notes += [] if everything else ["How often copies agree on the inputs: show robustness --all."]
+    notes += [] if everything else [with_all("how often copies agree on the inputs")]
     return [text("robustness", "What counterfactuals withstand", ABOUT, notes), *sheets]
 
 

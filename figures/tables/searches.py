@@ -13,7 +13,7 @@ from benchmarks.results.reader import Results
 from benchmarks.results.searches import SEARCHED_AS
 from figures.tables.lines import as_stored
 from figures.tables.numbers import row_label, rows_of, stored
-from figures.tables.sheet import Group, Sheet, text
+from figures.tables.sheet import Group, Sheet, text, with_all
 
 ABOUT = (
     "Ours, nested: the values with the highest mean Correctness over inner folds of the training graphs of the outer "
@@ -37,7 +37,7 @@ def hyperparameters(results: Results, *, everything: bool) -> list[Sheet]:
     ours, paper = results.table("hyperparameters", as_text=True), _of_paper()
     ours = pd.DataFrame(columns=[*SEARCH, *COLUMNS]) if ours is None else ours
     columns = [name for name in COLUMNS if everything or name != "note"]
-    notes = [] if everything else ["Notes and how values were chosen: show hyperparameters --all."]
+    notes = [] if everything else [with_all("notes, and how values were chosen")]
     sheets = [text("hyperparameters", "Hyper-parameters", ABOUT if everything else "", notes)]
     for method in [*methods.PAPER, *sorted({*ours["method"]} - {*methods.PAPER})]:
         searched = ours[ours["method"] == method]
@@ -118,5 +118,5 @@ def tuning(results: Results, *, everything: bool) -> list[Sheet]:
     table["dataset"] = [tasks.label(name) if name in tasks.tasks() else name for name in table["dataset"]]
     columns = [name for name in TUNING if everything or name not in ("searched_on", "note")]
     groups = [Group("", rows_of(own[columns])) for _, own in table.groupby("method", sort=False)]
-    notes = [] if everything else ["What was searched on which graphs, and notes: show tuning --all."]
+    notes = [] if everything else [with_all("what was searched on which graphs, and notes")]
     return [Sheet("tuning", "Tuning", [TUNING[name] for name in columns], groups, UNEQUAL, notes, names=2)]

@@ -50,6 +50,7 @@ MEANING = {  # where the word does not say it
     AGREES: f"{AGREES} with print, but is not its source", NOT_COMPARABLE: f"{NOT_COMPARABLE} (runtimes)"
 }  # fmt: skip
 ABSENT = "–"
+WITH_ALL = "With --all: "
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,11 @@ class Sheet:
 def is_number(text: str) -> bool:
     """Begins like a number and has no word in it: 0.5, −3 ±1, ×, 3/20, 1.0e-04, [0.1, 0.2]."""
     return text[0] in "0123456789+-−–×[" and not re.search(r"[^\W\d_]{2}", text)
+
+
+def with_all(words: str) -> str:
+    """The note that says what is left out; `show` says below all tables what to type for it."""
+    return f"{WITH_ALL}{words}."
 
 
 def text(name: str, title: str, caption: str = "", notes: Sequence[str] = ()) -> Sheet:

@@ -24,7 +24,7 @@ from benchmarks.results.paper import printed
 from benchmarks.results.reader import Results
 from figures.tables import training
 from figures.tables.numbers import cells, number, rows_of, sentence, stored
-from figures.tables.sheet import Cell, Group, Sheet, text
+from figures.tables.sheet import Cell, Group, Sheet, text, with_all
 
 FINDING = {
     "finding": "Finding", "paper": "The paper", "artefacts": "Data and artefacts", "measured": "Measured",
@@ -240,7 +240,7 @@ def verdicts(results: Results, *, everything: bool) -> list[Sheet]:
         groups.append(Group(tasks.label(str(dataset)), lines))
     caption = " ".join(filter(None, (*headline(table), f"All verdicts: {counted(table)}")))
     notes = [f"{kind.capitalize()}: {meaning}." for kind, meaning in KINDS.items()]
-    notes += [] if everything else ["Intervals, and why each is what it is: show verdicts --all."]
+    notes += [] if everything else [with_all("intervals, and why each is what it is")]
     title = f"The {len(table)} printed numbers"
     return [Sheet("verdicts", title, VERDICT[:shown], groups, caption, notes, names=2)]
 
@@ -274,7 +274,7 @@ def further(results: Results, *, everything: bool) -> list[Sheet]:
         f"All verdicts: {counted(judged)} A difference from the later comparison says that two published comparisons "
         "disagree, and not which is right (benchmarks/registry/rules.py)."
     )
-    notes = [] if everything else ["Intervals, notes and where each number is stored: show further --all."]
+    notes = [] if everything else [with_all("intervals, notes and where each number is stored")]
     return [Sheet("further", "Further published numbers", FURTHER[:shown], groups, caption, notes, names=2)]
 
 
@@ -293,7 +293,7 @@ def findings(results: Results, *, everything: bool) -> list[Sheet]:
         "Computed from the stored results. A finding is a list of conditions: confirmed if all of them hold, confirmed "
         f"in part if some do (benchmarks/registry/rules.py). {counted(table)}"
     )
-    notes = [] if everything else ["What the paper says, its data say and was measured: show findings --all."]
+    notes = [] if everything else [with_all("what the paper says, what its data say and what was measured")]
     table["finding"] = table["number"] + ". " + table["finding"]
     table["command"] = table["command"].where(table["verdict"] != "open", "")
     columns = [name for name in FINDING if name in table] if everything else ["finding", "verdict"]
@@ -354,7 +354,7 @@ def claims(results: Results, *, everything: bool) -> list[Sheet]:
     headings = [CLAIM[name] for name in columns]
     groups = [Group(str(name), rows_of(rows[columns])) for name, rows in table.groupby(section[0], sort=False)]
     if not everything:
-        return [Sheet("claims", "Claims", headings, groups, caption, ["The evidence: show claims --all."])]
+        return [Sheet("claims", "Claims", headings, groups, caption, [with_all("the evidence")])]
     sheets = [text("claims", "Claims", caption)]
     for i, group in enumerate(groups):
         sheets.append(Sheet(f"claims-{i + 1}", group.heading, headings, [Group("", group.rows)], listed=True))

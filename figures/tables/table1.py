@@ -30,7 +30,7 @@ from benchmarks.results.paper import measured_on, paper_table, printed
 from benchmarks.results.reader import Results, graphs_per_fold
 from figures.tables import training
 from figures.tables.numbers import missing, number, sentence, stored
-from figures.tables.sheet import ABSENT, CSV, HTML, MARKDOWN, TERMINAL, Cell, Group, Sheet, text
+from figures.tables.sheet import ABSENT, CSV, HTML, MARKDOWN, TERMINAL, Cell, Group, Sheet, text, with_all
 
 PAPER = "paper"  # the variant of printed rows
 SHOWN_FIRST = (PAPER, "released", "literal", "faithful")  # variants of a printed method, in the order shown
@@ -253,10 +253,8 @@ def _in_short(rows: Mapping[str, list[RowView]], results: Results) -> list[Sheet
         sheets.append(
             replace(one, notes=in_a_line([row for row in kept if (row.method, row.variant) == MAIN], results))
         )
-    further_rows = [f"{left_out} more {'row' if left_out == 1 else 'rows'}"] if left_out else []
-    more = ", ".join(
-        [*further_rows, f"{len(METRICS) - len(IN_SHORT)} more metrics and the reasons: show table1 --all."]
-    )
+    further_rows = f"{left_out} more {'row' if left_out == 1 else 'rows'}, " if left_out else ""
+    more = with_all(f"{further_rows}{len(METRICS) - len(IN_SHORT)} more metrics and the reasons")
     notes = ["Calls to explain a graph / to fit to a fold; runtimes as the paper accounts.", more]
     return [*sheets[:-1], *(replace(last, notes=[*last.notes, *notes]) for last in sheets[-1:])]
 

@@ -29,7 +29,7 @@ from benchmarks.registry.rules import (
 )
 from benchmarks.results.reader import Results
 from figures.tables.numbers import by_row, means, missing, number, over_tasks, row_label, stored
-from figures.tables.sheet import ABSENT, Cell, Group, Sheet, text
+from figures.tables.sheet import ABSENT, Cell, Group, Sheet, text, with_all
 
 FIRST = {  # the columns of a task's sheet, with their decimals
     "correctness": ("Validity ↑", 3), "ged_on_success": ("GED ↓", 2), "explain_calls": ("Calls ↓", 1),
@@ -92,7 +92,7 @@ OVERVIEWS = (
 def table2(results: Results, *, everything: bool) -> list[Sheet]:
     """Rows × tasks, and what each row finds; with everything, also a sheet per task, and rows "+ min"."""
     gaps = [f"Missing: {gap}." for gap in over_tasks(missing(results, "table2"))]
-    more = [] if everything else ["A table per task, intervals, more rows and metrics: show table2 --all."]
+    more = [] if everything else [with_all("a table per task, intervals, more rows and metrics")]
     about = text("table2", "Real data and learnt oracles", f"{ABOUT} {RULE}", [*gaps, *more])
     sheets = [about, *overview(results, everything=everything)]
     return [*sheets, *per_task(results)] if everything else sheets
@@ -281,7 +281,7 @@ def leaderboard(results: Results, *, everything: bool) -> list[Sheet]:
         more += len(lines) - len(kept)
         groups.append(Group(tasks.label(task), kept))
     headings = ["Method", "Rank", *(heading for heading, _ in BOARD.values()), "Graphs"]
-    notes = [f"{more} more {'row' if more == 1 else 'rows'}: show leaderboard --all."] if more else []
+    notes = [with_all(f"{more} more {'row' if more == 1 else 'rows'}")] if more else []
     notes += [FEWER_RULES] if fewer else []
     return [Sheet("leaderboard", "Leaderboard", headings, groups, ABOUT_BOARD, notes)]
 

@@ -186,6 +186,21 @@ def test_every_fit_is_a_thin_line_below_their_median(tmp_path: Path, monkeypatch
     assert np.allclose(thin, [0.1, 0.2, 0.2, 0.4, 0.9, 1.8])
 
 
+def test_the_dashed_median_lies_on_the_solid_one() -> None:
+    """As released both losses of a class are often the same: then dashes are seen on a line, not a line alone."""
+    _, axis = plt.subplots()
+    for dashes, colour in (("--", "orange"), ("-", "blue")):
+        convergence._curve(axis, pd.DataFrame({0: [0.7, 0.7], 1: [0.7, 0.7]}), colour, dashes)
+    medians = {line.get_linestyle(): line.get_zorder() for line in axis.lines if line.get_linewidth() > 1}
+    assert medians["--"] > medians["-"] > max(line.get_zorder() for line in axis.lines if line.get_linewidth() < 1)
+
+
+def test_where_two_curves_coincide_the_filled_mark_is_seen_in_the_hollow_one() -> None:
+    released, defined = (style.curve(("cf2", variant)) for variant in ("released", "faithful"))
+    assert released["markerfacecolor"] == "white" and defined["markerfacecolor"] == defined["color"]
+    assert defined["zorder"] > released["zorder"] and defined["markersize"] < released["markersize"]
+
+
 def test_losses_fill_their_own_panel_and_a_logarithm_is_said() -> None:
     drawing, axes = plt.subplots(1, 2)
     for axis, top in zip(axes, (0.6, 90.0), strict=True):

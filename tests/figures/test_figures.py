@@ -205,7 +205,7 @@ def test_no_picture_for_a_paper_has_a_path_or_a_title_in_it(
 ) -> None:
     left: list[str] = []
 
-    def looked_at(drawing: Figure, *_: object) -> None:
+    def looked_at(drawing: Figure, *_: object, **__: object) -> None:
         left.extend(text.get_text() for text in drawing.findobj(Text) if text.get_visible())
         assert not drawing.get_suptitle()
 
@@ -263,5 +263,9 @@ def test_a_paper_gets_truetype_letters_no_words_above_and_provenance_in_the_meta
     heights = [plt.imread(tmp_path / name / "picture.png") for name in ("report", "paper")]
     inked = [int(np.flatnonzero((image[..., :3] < 0.9).any((1, 2)))[0]) for image in heights]
     assert inked[0] < 25, "words at the upper edge"
+    assert heights[1].shape[1] == heights[0].shape[1] == 400 and heights[1].shape[0] < heights[0].shape[0]
+    for edge in (0, -1):
+        blank = (heights[1] if edge == 0 else heights[1][::-1])[..., :3]
+        assert int(np.flatnonzero((blank < 0.9).any((1, 2)))[0]) < 12, "trimmed where the words were, and below"
     red = [((image[..., 0] > 0.6) & (image[..., 1] < 0.5) & (image[..., 2] < 0.3)).sum() for image in heights]
     assert red[0] > 20 and red[1] == 0, "what is missing is written into the report's picture only"

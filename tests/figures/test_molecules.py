@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -129,14 +130,22 @@ def test_below_each_panel_stands_what_the_ledger_says(drawn: Drawn) -> None:
     assert panel(drawn, 17, 2).get_xlabel() == "nothing found"
 
 
-def test_words_below_a_panel_are_no_wider_than_it() -> None:
+def test_words_of_a_panel_are_no_wider_than_it() -> None:
     drawing = plt.figure(figsize=(7, 2))
     said = ["valid, feasible", "GED 12: −3 +3 bonds, N→O, C→N, N→C, O→S, +N, 2 × −Cl", "plausibility 0.07"]
     for width in (1.0, 1.17, 1.4):
-        words = drawing.text(0, 0, figure.below(said, width), fontsize=figure.SMALL)
-        assert words.get_window_extent().width <= width * drawing.dpi
-        assert words.get_text().replace("\n", " ") == " ".join(said)
+        for size in (figure.SMALL, figure.HEADING):
+            words = drawing.text(0, 0, figure.within(said, width, size), fontsize=size)
+            assert words.get_window_extent().width <= width * drawing.dpi
+            assert words.get_text().replace("\n", " ") == " ".join(said)
     plt.close(drawing)
+
+
+def test_headings_do_not_run_into_each_other(drawn: Drawn) -> None:
+    heads = [axis.title for axis in drawn.figure.axes if axis.get_title()]
+    drawn.figure.draw_without_rendering()
+    boxes = [head.get_window_extent() for head in heads]
+    assert len(boxes) > 2 and all(one.x1 < other.x0 for one, other in pairwise(boxes))
 
 
 def test_the_lines_of_bonds() -> None:

@@ -51,6 +51,18 @@ def test_a_panel_per_task_has_every_row_at_its_place(drawn: dict[str, Drawn], ta
         assert points == expected, "rows + min and the identity are left out"
 
 
+def test_the_lowest_panel_of_every_column_has_numbers_below_it(tmp_path: Path, table: pd.DataFrame) -> None:
+    names = ["aids-gcn", "mutag-gin", "mutag-gcn", "nci1-gcn", "enzymes-gin"]
+    five = pd.concat(table[table["task"] == TASKS[0]].assign(task=name) for name in names)
+    five.to_csv(tmp_path / "table2.csv", index=False)
+    (planes, _) = real_data.draw(Results((tmp_path,)))
+    shown = [axis for axis in planes.figure.axes if axis.get_visible()]
+    planes.figure.draw_without_rendering()
+    numbered = [any(label.get_visible() and label.get_text() for label in axis.get_xticklabels()) for axis in shown]
+    assert numbered == [False, True, True, True, True]
+    plt.close("all")
+
+
 def test_no_mark_lies_outside_its_panel(tmp_path: Path, table: pd.DataFrame) -> None:
     """A real graph of the other class is as plausible as can be; an empty one may have no plausibility at all."""
     extreme = table.assign(mean=np.where(table["method"] == "obs", 1.0, 0.0))

@@ -284,7 +284,7 @@ def test_the_best_trials_come_first_and_the_rest_is_counted() -> None:
     best = nested.sort_values(["value", "ged", "number"], ascending=[False, True, True])
     assert [line["Trial"] for line in shown] == [f"{number:.0f}" for number in best["number"][:10]]
     assert shown[0]["Correctness"] == f"{nested['value'].max():.3f}"
-    assert first.notes == [f"{len(trials) - len(lines)} more rows: show hpo_rsgg-ce --all."]
+    assert first.notes == [f"With --all: {len(trials) - len(lines)} more rows."]
     (every,) = tables.sheets("hpo_rsgg-ce", ALL, everything=True)
     assert len(every.rows) == len(trials)
 
@@ -353,10 +353,10 @@ def test_any_other_table_is_shown_as_it_is_with_public_names(tmp_path: Path) -> 
     results = stored(tmp_path, "my_table", rows)
     (short,) = tables.sheets("my_table", results)
     assert [cell.text for cell in short.rows[3]] == ["ASD", "CF², as released", "3.50"]
-    assert len(short.rows) == 40 and short.notes == ["10 more rows: show my_table --all."]
+    assert len(short.rows) == 40 and short.notes == ["With --all: 10 more rows."]
     assert len(tables.sheets("my_table", results, everything=True)[0].rows) == 50
     (short,) = tables.sheets("my_table", stored(tmp_path, "my_table", rows[:41]))
-    assert short.notes == ["1 more row: show my_table --all."]
+    assert short.notes == ["With --all: 1 more row."]
 
 
 @pytest.mark.parametrize("name", ["hpo_summary", "hpo_meg", "training", "comparisons", "mine"])

@@ -47,7 +47,18 @@ def test_table1_is_short_and_has_the_papers_methods(capsys: pytest.CaptureFixtur
                 assert f" {means[dataset, 'rsgg-ce', variant, metric]:.3f} " in line
             explain, fit = (means[dataset, "rsgg-ce", variant, f"{what}_calls"] for what in ("explain", "fit"))
             assert line.endswith(f" {explain:,.1f} / {fit:,.0f}")
-    assert "show table1 --all" in text and "lies inside" not in text
+    assert text.endswith("\nAll of it: ./reproduce.sh show table1 --all.\n") and "lies inside" not in text
+
+
+def test_what_is_left_out_can_be_had_by_a_command_for_the_same_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(f"{i},{i}\n" for i in range(50))
+    (tmp_path / "my_table.csv").write_text(f"a,b\n{rows}", encoding="utf-8")
+    tables.show("my_table", tmp_path)
+    assert f"All of it: ./reproduce.sh show my_table --all --out {tmp_path}." in capsys.readouterr().out
+    tables.show("my_table", tmp_path, everything=True)
+    assert "All of it" not in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("at_80")

@@ -294,7 +294,7 @@ def test_calls_are_those_to_explain_and_to_fit_and_what_a_test_graph_costs_is_sa
 def test_rows_that_are_left_out_are_counted(tmp_path: Path, further: int, said: str) -> None:
     lines = [("asd", *row, "ged", 1.0) for row in (("cf2", "released"), ("obs", "search"), ("ddbs", "search"))]
     (sheet,) = tables.sheets("table1", folder_with(tmp_path, lines[: 1 + further]))
-    assert re.fullmatch(rf"{said}\d+ more metrics and the reasons: show table1 --all\.", sheet.notes[-1])
+    assert re.fullmatch(rf"With --all: {said}\d+ more metrics and the reasons\.", sheet.notes[-1])
 
 
 # -- The reference ---------------------------------------------------------------------------------------
