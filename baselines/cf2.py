@@ -30,7 +30,7 @@ from typing import ClassVar
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from rsgg.baselines.controls import checked
 from rsgg.counterfactual import BUDGET_USED_UP, Candidate
@@ -39,6 +39,7 @@ from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import Choice, hyper
 from rsgg.oracles.counting import CountingOracle
+from rsgg.rsgg_ce.adam import Adam
 from rsgg.seeds import streams, uniforms_at
 
 CALLS_PER_STEP = 2  # the masked part and the rest
@@ -87,8 +88,8 @@ class CF2(Explainer):
         self, edges: EdgeBatch, classes: Tensor, oracle: CountingOracle, owner: Tensor, seeds: np.ndarray
     ) -> Tensor:
         """The soft masks S of these graphs' edges, float [K]; the loss of every step is left in `history_`."""
-        logits = _initial_logits(edges, seeds).requires_grad_()
-        optimiser = torch.optim.Adam([logits], lr=self.lr)
+        logits = nn.Parameter(_initial_logits(edges, seeds))
+        optimiser = Adam(nn.ParameterList([logits]), self.lr)
         both = edges.joined(edges)  # the masked part and the rest, side by side
         for epoch in range(_affordable(self.epochs, oracle, owner)):
             if oracle.exhausted(int(owner[0])):  # of the time, which all owners share

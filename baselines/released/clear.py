@@ -41,11 +41,13 @@ what was run from the original paper and from the text:
     by default.
 
 Not kept: the oracle is asked there about the soft matrix itself, here about Â > 1/2; no answer is used. Batches of an
-epoch, which share their weights, are computed at once.
+epoch, which share their weights, are computed at once. The moving averages of 8 take the last epochs only, as many as
+leave nothing of what was there before (`UPDATES_REMEMBERED`): training does not read them.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -68,6 +70,8 @@ N_AUXILIARY = 10  # values of u
 NOISE_FROM, NOISE_TO = 0.15, 1.0  # of the first feature: u says in which tenth of this interval its noise lies
 WEIGHT_OF_FEATURES, WEIGHT_OF_EDGES = 10 / 4, 10.0
 MOMENTUM, SMALLEST_VARIANCE = 0.1, 1e-5  # torch's defaults of batch normalisation
+# Updates of a moving average after which what was there before weighs .9^700 = 10⁻³²: far below the last bit.
+UPDATES_REMEMBERED = 700
 SMALLEST_DRAW = 2.0**-54  # added to a number from [0, 1), of which the normal quantile is taken
 
 
@@ -113,10 +117,12 @@ class ReleasedCLEAR(Explainer):
         optimiser = Adam(self.network_, self.lr, weight_decay=self.weight_decay)
         size = max(2, int(self.batch_ratio * len(graphs)))
         n_batches = len(graphs) // size
+        first_averaged = self.epochs - math.ceil(UPDATES_REMEMBERED / n_batches)
         self.history_: list[dict[str, float]] = []
         for epoch in range(self.epochs):
             batches = torch.randperm(len(graphs), generator=rng)[: n_batches * size].reshape(n_batches, size)
-            loss, edges, soft = losses(self.network_, given.select(batches), rng)
+            averaged = epoch >= first_averaged
+            loss, edges, soft = losses(self.network_, given.select(batches), rng, averaged)
             optimiser.zero_grad()
             (loss / n_batches).backward()  # the mean over the batches is divided by their number once more
             optimiser.step()
@@ -250,10 +256,14 @@ class AutoEncoder(nn.Module):
         logits = self.to_edges(torch.cat((z, given.auxiliary, given.condition), -1))
         return features.unflatten(-1, (self.n_nodes, N_FEATURES)), logits.unflatten(-1, (self.n_nodes, self.n_nodes))
 
-    def update_averages(self) -> None:
+    def update_averages(self, wanted: bool = True) -> None:
+        """By what the normalisations have seen since the last time, which is forgotten; not if it is not wanted."""
         for module in self.modules():
             if isinstance(module, Normalisation):
-                module.update_averages()
+                if wanted:
+                    module.update_averages()
+                else:
+                    module.seen.clear()
 
 
 class Normalisation(nn.Module):
@@ -286,19 +296,23 @@ class Normalisation(nn.Module):
         self.seen.clear()
 
 
-def losses(network: AutoEncoder, given: Given, rng: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
+def losses(
+    network: AutoEncoder, given: Given, rng: torch.Generator, averaged: bool = True
+) -> tuple[Tensor, Tensor, Tensor]:
     """What is minimised, averaged over S batches of B graphs, its BCE(Â, A), and Â [S, B, N, N] without gradient.
 
     The released code encodes the reconstruction, too, for a term that it does not minimise. What is left of that are
-    the moving averages of the encoder's normalisations, which see the reconstructions as often as the graphs.
+    the moving averages of the encoder's normalisations, which see the reconstructions as often as the graphs. Training
+    does not read the averages: where they are not wanted (`averaged`), they stay as they are.
     """
     mean, log_variance = network.encode(given.pooled, given)
     noise = torch.rand(mean.shape, generator=rng)
     features, logits = network.decode(mean + (log_variance / 2).exp() * noise, given)
     soft = logits.detach().sigmoid()
-    with torch.no_grad():
-        network.encode(pooled(soft, features), given)
-    network.update_averages()
+    if averaged:
+        with torch.no_grad():
+            network.encode(pooled(soft, features), given)
+    network.update_averages(averaged)
     prior_mean, prior_log_variance = network.prior_mean(given.auxiliary), network.prior_log_variance(given.auxiliary)
     gap = log_variance - prior_log_variance
     divergence = 0.5 * (gap.exp() + (mean - prior_mean) ** 2 * (-prior_log_variance).exp() - 1 - gap).mean()

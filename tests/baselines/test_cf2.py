@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from rsgg.baselines.cf2 import CF2, _initial_logits
-from rsgg.baselines.released.cf2 import ReleasedCF2
+from rsgg.baselines.released.cf2 import AdamWithoutClearing, ReleasedCF2
 from rsgg.data import TreeCycles
 from rsgg.edges import EdgeBatch
 from rsgg.graph import Graph, GraphBatch
@@ -152,3 +152,24 @@ def test_released_mask_underflows_because_gradients_are_never_cleared() -> None:
     assert losses[0] > 10 and losses[30] < 1e-3 and losses[-1] < 1e-9
     seen = data.graphs.adjacency.sum(0) > 0
     assert float(explainer.logits_[seen].max()) < -10 < float(explainer.logits_[~seen].min())
+
+
+def test_released_epochs_that_can_change_nothing_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once every mask is zero for good: the curve and the masks are those of all epochs, the logits still above."""
+    graphs = TreeCycles(n_nodes=8, n_graphs=60, max_cycle_nodes=3).load().graphs
+    early = ReleasedCF2(epochs=200).fit(graphs, TreeCyclesOracle())
+    monkeypatch.setattr(AdamWithoutClearing, "stays_zero", lambda *_: False)
+    whole = ReleasedCF2(epochs=200).fit(graphs, TreeCyclesOracle())
+    assert early.history_ == whole.history_ and whole.history_[-1]["loss"] == 0
+    seen = (graphs.adjacency > 0).any(0)
+    assert (early.logits_[seen] > whole.logits_[seen]).all() and not early.masked(graphs).to(torch.uint8).any()
+
+
+def test_released_mask_stays_zero_only_while_slopes_outweigh_the_decay() -> None:
+    entry, logits = np.array([0]), np.array([-200.0], np.float32)
+    rule = AdamWithoutClearing(logits, lr=0.01, weight_decay=1e-3)
+    assert not rule.stays_zero(entry, 1), "no gradient has made it fall yet"
+    rule.mean[:], rule.slope[:] = 0.1, 0.25  # decay pulls by 1e-3 · 200 = .2, and by 1e-3 · .0727 more a step
+    assert rule.stays_zero(entry, 600) and not rule.stays_zero(entry, 700)
+    logits[:] = -50.0  # a mask of 2e-22
+    assert not rule.stays_zero(entry, 1)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import DenseGCNConv
 
+from rsgg.baselines.released import clear
 from rsgg.baselines.released.clear import AutoEncoder, Normalisation, ReleasedCLEAR, pooled, random_features
 from rsgg.data import TreeCycles
 from rsgg.graph import GraphBatch
@@ -144,6 +145,19 @@ def test_batches_are_normalised_one_after_the_other() -> None:
         for own, expected in zip(made, zip(*pairs, strict=True), strict=True):
             torch.testing.assert_close(own, torch.stack(expected))
     torch.testing.assert_close(ours.eval()(first[0]), theirs.eval()(first[0]))
+
+
+def test_averages_of_the_last_epochs_are_those_of_all(graphs: GraphBatch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the last bit, although what the first 25 of 200 epochs saw is left out; a few epochs would not be enough."""
+
+    def averages(n_updates: int) -> Tensor:
+        monkeypatch.setattr(clear, "UPDATES_REMEMBERED", n_updates)
+        network = ReleasedCLEAR(epochs=200, batch_ratio=0.25).fit(graphs, TreeCyclesOracle()).network_
+        return torch.stack([part.average for part in network.modules() if isinstance(part, Normalisation)])
+
+    remembered = clear.UPDATES_REMEMBERED
+    wanted = averages(800)  # 4 per step
+    assert torch.equal(averages(remembered), wanted) and not torch.equal(averages(40), wanted)
 
 
 def test_conditions_are_true_labels_where_they_are_known(graphs: GraphBatch) -> None:
