@@ -22,7 +22,8 @@ Rules (`benchmarks.registry.rules` says what had been seen when they were writte
 and over calls end at `MOST_EDITS` edits and at the task's budget. A method *finds explanations* on a task if its
 validity is at least `VALID` and its plausibility is not below that of the unedited inputs by more than
 `LOST_PLAUSIBILITY`; if it is, its valid results are called *adversarial examples*: they change the oracle's class by
-leaving the data.
+leaving the data. Where no plausibility is known, because the class that is claimed has no real graphs or nothing was
+measured, such a row is *not judged*.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ SMOKE_TASKS = ("proteins-gcn", "mutag-gin", "bbbp-gin", "ba-2motifs-gin")  # pub
 WHOSE = [*ROW, "seed", "fold", "instance"]
 LEFT_OUT = ("runtime", "oracle_calls", "correctness_class_0", "correctness_class_1", "optimality_gap", "removal_auroc")
 COMPARED = (*COMPARED_METRICS, "plausibility")
-KINDS = ("finds explanations", "finds adversarial examples", "finds little")
+KINDS = ("finds explanations", "finds adversarial examples", "finds little", "not judged")
 
 
 def per_graph(done: Finished) -> pd.DataFrame:
@@ -98,7 +99,8 @@ def kinds(lines: pd.DataFrame) -> pd.DataFrame:
     wide = lines.pivot_table(index=["task", "method", "variant"], columns="metric", values="mean", sort=False)
     wide = wide.reindex(columns=["correctness", "plausibility", "plausibility_unedited"])
     lost = wide["plausibility_unedited"] - wide["plausibility"]
-    finds = np.select([wide["correctness"] < VALID, lost <= LOST_PLAUSIBILITY], [KINDS[2], KINDS[0]], KINDS[1])
+    rules = {KINDS[2]: wide["correctness"] < VALID, KINDS[3]: lost.isna(), KINDS[0]: lost <= LOST_PLAUSIBILITY}
+    finds = np.select(list(rules.values()), list(rules), KINDS[1])
     return wide.assign(finds=finds).reset_index()[["task", "method", "variant", "finds"]]
 
 

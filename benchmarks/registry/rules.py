@@ -306,8 +306,9 @@ VALID, LOST_PLAUSIBILITY = 0.9, 0.1
 """A row *finds explanations* on a task if its validity is at least `VALID` and the mean plausibility of its
 counterfactuals is at most `LOST_PLAUSIBILITY` below that of the unedited inputs, taken as graphs of the claimed class.
 Where it is further below, edits have led away from the data: valid results are then called *adversarial examples*.
-Where validity is lower, it *finds little*. Not written blindly: validity, GED and questions of twelve rows on fold 0 of
-Mutagenicity had been seen, and how plausible real and randomly edited graphs are; no plausibility of any method had."""
+Where validity is lower, it *finds little*; where no plausibility is known, it is *not judged*. Not written blindly:
+validity, GED and questions of twelve rows on fold 0 of Mutagenicity had been seen, and how plausible real and randomly
+edited graphs are; no plausibility of any method had."""
 
 # The best search of a task ("Does learning pay?") is the row of the variant "search" that explains the largest share of
 # graphs, among equals the one with the fewest edits. Two are left out: the nearest data graph as it is, which edits

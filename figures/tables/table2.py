@@ -68,6 +68,9 @@ FEWER_RULES = (
     f"{NOT_SANITISED} over fewer rules: RDKit was not asked about all of these results, as atoms are edited in some of "
     "them or in others of their folds."
 )
+NOT_JUDGED = (
+    "Not judged: the row is valid, but no plausibility is known, as no real graph is of the classes that it claims."
+)
 
 
 @dataclass(frozen=True)
@@ -219,7 +222,8 @@ def _finds(kinds: pd.DataFrame) -> Sheet:
     caption = "Explanations, adversarial examples or little, by the rule above; in the second column on how many tasks."
     headings = ["Method", "Tasks", *map(tasks.label, names)]
     title = "What each row finds"
-    return Sheet("table2-kinds", title, headings, _grouped(rows), caption)
+    notes = [NOT_JUDGED] if (kinds["finds"] == "not judged").any() else []
+    return Sheet("table2-kinds", title, headings, _grouped(rows), caption, notes)
 
 
 def _short(finds: str) -> str:

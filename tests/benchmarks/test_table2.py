@@ -117,7 +117,14 @@ def line(task: str, method: str, metric: str, mean: float) -> dict[str, object]:
 
 @pytest.mark.parametrize(
     ("validity", "lost", "finds"),
-    [(VALID, LOST_PLAUSIBILITY - 0.01, 0), (VALID, LOST_PLAUSIBILITY + 0.01, 1), (VALID - 0.01, 0.0, 2), (0.0, 0.0, 2)],
+    [
+        (VALID, LOST_PLAUSIBILITY - 0.01, 0),
+        (VALID, LOST_PLAUSIBILITY + 0.01, 1),
+        (VALID - 0.01, 0.0, 2),
+        (0.0, 0.0, 2),
+        (VALID, np.nan, 3),
+        (0.0, np.nan, 2),
+    ],
 )
 def test_what_a_row_finds_follows_the_rule(validity: float, lost: float, finds: int) -> None:
     table = [line("t", "m", "correctness", validity), line("t", "m", "plausibility_unedited", 0.4)]

@@ -162,6 +162,10 @@ def test_what_each_row_finds_is_counted(tmp_path: Path) -> None:
     assert cell(found, ("rsgg-ce-certified", "beyond"), 0)[0] == "2 / 0 / 0"
     assert cell(found, ("obs", "search"), 2)[0] == "adversarial" and len(found.rows) == len(ROWS)
     assert len(sheet(write(tmp_path, {}), "kinds").rows) == len(ROWS) - 1, "rows + min are shown with everything"
+    assert not found.notes
+    kinds = pd.read_csv(tmp_path / "table2_kinds.csv").replace("finds little", "not judged")
+    kinds.to_csv(tmp_path / "table2_kinds.csv", index=False)
+    assert sheet(Results((tmp_path,)), "kinds").notes == [module.NOT_JUDGED]
 
 
 def test_of_comparisons_those_over_all_tasks_are_seen_first_with_the_floor_of_the_others(tmp_path: Path) -> None:
