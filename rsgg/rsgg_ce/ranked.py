@@ -32,6 +32,7 @@ from torch import Tensor
 from rsgg.constraints import Constraint, Rules, editable
 from rsgg.counterfactual import BUDGET_USED_UP, Candidate, candidates_of
 from rsgg.edits import NOTHING, Codes, of_pairs
+from rsgg.errors import FitError, GraphError
 from rsgg.explainer import Capabilities
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import hyper
@@ -111,7 +112,10 @@ class RankedSearch(EdgeScorer):
 
     def _start_nodes(self, graphs: GraphBatch, n_classes: int) -> None:
         """Remember which labels the training graphs have; nothing is known of edits of nodes yet."""
-        self.seen_labels_ = seen_labels(graphs)
+        try:
+            self.seen_labels_ = seen_labels(graphs)
+        except GraphError as error:  # a method that these graphs are not for has not failed
+            raise FitError(str(error)) from error
         self.node_rates_ = np.zeros((n_classes, 3, len(self.seen_labels_), len(self.seen_labels_)))
 
     def _learn_nodes(
