@@ -77,7 +77,7 @@ def run(folder: Path | None, out: Path | None, beside_reference: bool = False) -
 
 def build(results: Results) -> str:
     """The page as text."""
-    if results.table("table1") is None and results.table("table2") is None:
+    if not any(tables.names(folder) for folder in results.folders):
         raise UsageError(
             f"{shown(results.folders[-1])} holds no table1.csv; ./reproduce.sh table1 computes it, and the report "
             "is made from it."
@@ -101,6 +101,7 @@ def build(results: Results) -> str:
         legend=f"{RULE} {ACCOUNTING} {CALLS_RULE} {RENAMING}",
         marks=row_marks(row.marks for table in every for row in table["rows"]),
         real=_real_data(results) if real else None,
+        robustness=_robustness(results),
         figures=_figures(results),
         findings=_statements(results, "findings", FINDING),
         claims=_statements(results, "claims", CLAIM),
@@ -133,6 +134,11 @@ def _real_data(results: Results) -> dict[str, Any]:
         "per_task": per_task(results),
         "leaderboard": board,
     }
+
+
+def _robustness(results: Results) -> list[Sheet]:
+    """What counterfactuals withstand, task by task; nothing where it is not stored."""
+    return [] if results.table("robustness") is None else tables.sheets("robustness", results, everything=True)
 
 
 def _variant_label(method: str, variant: str) -> str:

@@ -270,6 +270,18 @@ def test_real_data_are_in_the_page_with_and_without_table_1(little: Path, real: 
     assert "The graphs of MUTAG, GIN are not stored; <code>./reproduce.sh table2</code> computes them." in without
 
 
+def test_what_counterfactuals_withstand_is_in_the_page_beside_real_data_and_alone(real: Path, tmp_path: Path) -> None:
+    assert 'id="robustness"' not in report.build(Results((real,)))
+    line = {"task": "mutag-gin", "method": "obs", "variant": "search", "ci_low": 0.1, "ci_high": 0.9, "n": 6}
+    measured = {"correctness": 1.0, "robust_seed": 0.837, "told_frozen": 1.0}
+    lines = pd.DataFrame([{**line, "metric": metric, "mean": mean} for metric, mean in measured.items()])
+    lines.to_csv(tmp_path / "robustness.csv", index=False)
+    for folders in ((tmp_path,), (real, tmp_path)):
+        built = report.build(Results(folders))
+        assert 'id="sheet-robustness-mutag-gin"' in built and "0.837" in built
+        assert ("No table of real data is stored" in built) == (len(folders) == 1)
+
+
 def test_figures_of_ones_own_come_before_those_of_the_reference(tmp_path: Path) -> None:
     """One folder has drawn a figure of its own and one that the other has too: a picture of another size each."""
     entry = {"caption": "c", "command": "python figures/x.py", "sources": [], "missing": [], "paper": False}
