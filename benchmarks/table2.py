@@ -115,6 +115,8 @@ def chosen_tasks(options: Table2Options) -> list[str]:
     """The names of the tasks that the options ask for, where `--data` does not say."""
     if options.model and not options.tu:
         raise UsageError("--model names the model for a folder of graphs; give the folder with --tu.")
+    if options.tu and options.datasets:
+        raise UsageError("--tu names the only task that is run; leave --data out, or run it by itself.")
     if not options.tu:
         return [entry.name for entry in tasks.LEARNT if not options.smoke or entry.name in SMOKE_TASKS]
     folder = os.path.realpath(options.tu)

@@ -357,6 +357,10 @@ def from_folder(folder: Path, model: str = "") -> TaskEntry:
     path = Path(os.path.realpath(os.path.expanduser(folder)))  # those of pathlib raise where there is no such place
     data = TU(path.name, folder=str(path))
     n_classes = int(data.load().labels.max()) + 1
+    if n_classes < 2 and not model:
+        raise UsageError(
+            f"All graphs of {path.name} have the same label; give --model, as no GIN can be trained on them."
+        )
     name = f"{path.name.lower()}-{model.partition(':')[2] or 'gin'}"
     typed.check_new("data set", name, list(tasks()))
     label = f"{path.name}, {model or 'GIN'}"

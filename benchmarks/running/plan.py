@@ -76,10 +76,15 @@ def cells_for(
     k: int = 1,
 ) -> list[Cell]:
     """The cells that the options ask for; where they do not say, these rows, tasks and folds (all, unless given)."""
+    chosen = chosen_folds(options) if options.folds or folds is None else folds
+    entered = tasks.choose(options.datasets or entries, smoke=options.smoke)
+    for entry in entered if options.folds else ():
+        if min(chosen) >= entry.folds:
+            raise UsageError(f"There is no fold {min(chosen)} of {entry.label}; its folds are 0 to {entry.folds - 1}.")
     return grid(
-        tasks.choose(options.datasets or entries, smoke=options.smoke),
+        entered,
         methods.choose(options.methods or rows),
-        folds=chosen_folds(options) if options.folds or folds is None else folds,
+        folds=chosen,
         seeds=numbers(options.seeds, "seed") or (0,),
         k=k,
         smoke=options.smoke,

@@ -104,6 +104,8 @@ def table2(results: Results, *, everything: bool) -> list[Sheet]:
 def overview(results: Results, *, everything: bool = False) -> list[Sheet]:
     """A sheet of rows × tasks for each of `OVERVIEWS`, and one that says what each row finds on each task."""
     table, kinds = _shown(stored(results, "table2", as_text=False), everything), results.table("table2_kinds")
+    if table.empty:  # what is missing, and why, is said above
+        return []
     sheets = [_rows_by_tasks(table, one) for one in OVERVIEWS]
     return sheets if kinds is None or kinds.empty else [*sheets, _finds(_shown(kinds, everything))]
 

@@ -274,3 +274,23 @@ def test_a_folder_and_a_model_run_by_options_alone(own: Path, tmp_path: Path) ->
     assert "One random removal" in built and "## Rings, ring_model:model" in built
     with pytest.raises(UsageError, match="give the folder with --tu"):
         Table2().plan(Table2Options(model="ring_model:model"))
+    with pytest.raises(UsageError, match="leave --data out"):
+        Table2().plan(Table2Options(tu=own, datasets=["mutag-gin"]))
+    with pytest.raises(UsageError, match=r"no fold 5 of Rings, ring_model:model; its folds are 0 to 4"):
+        Table2().plan(Table2Options(tu=own, model="ring_model:model", folds=["5-6"]))
+
+
+def test_a_folder_of_one_label_needs_a_model(own: Path) -> None:
+    (own / "Rings_graph_labels.txt").write_text("1\n" * 40)
+    with pytest.raises(UsageError, match="All graphs of Rings have the same label; give --model"):
+        Table2().plan(Table2Options(tu=own))
+    assert Table2().plan(Table2Options(tu=own, model="ring_model:model"))
+
+
+def test_where_nothing_could_be_computed_there_are_no_empty_tables(tmp_path: Path) -> None:
+    options = Table2Options(
+        datasets=["mutag-gin"], methods=["empty"], folds=["0"], jobs=0, data_dir=tmp_path / "none", out=tmp_path / "out"
+    )
+    assert Table2().run(options) == 2
+    (about,) = tables.sheets("table2", Results((tmp_path / "out",)))
+    assert "MUTAG is not complete" in " ".join(about.notes)
