@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from sklearn.metrics import jaccard_score, precision_recall_fscore_support, roc_auc_score
+from sklearn.metrics import jaccard_score, precision_recall_fscore_support, recall_score, roc_auc_score
 
 from rsgg import metrics
 from rsgg.counterfactual import Counterfactual
@@ -84,6 +84,16 @@ def test_indicators_for_every_combination_of_classes(y, phi, phi_cf):
     assert metrics.correctness(phi, phi_cf) == int(phi != phi_cf)
     assert metrics.oracle_accuracy(y, phi) == int(phi == y)
     assert metrics.fidelity(y, phi, phi_cf) == int(phi == y) - int(phi_cf == y)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=12), st.integers(0, 2))
+def test_validity_of_a_class_is_the_recall_of_leaving_it(classes, c):
+    """By scikit-learn: of the graphs of class c, how often "has left it" is said."""
+    before, after = map(np.array, zip(*classes, strict=True))
+    found = metrics.correctness_of_class(metrics.correctness(before, after), before, c)
+    assert np.array_equal(np.isnan(found), before != c)
+    if (before == c).any():
+        assert np.nanmean(found) == pytest.approx(recall_score(before == c, (before == c) & (after != c)))
 
 
 def test_sparsity_divides_by_nodes_and_edges_of_the_input():
