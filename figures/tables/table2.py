@@ -253,9 +253,22 @@ def per_task(results: Results) -> list[Sheet]:
         led = [one.metric for one in OVERVIEWS if ranked(of_task, one).get(REAL_GRAPHS) == "best"]
         best = ", ".join(shown[metric][0].removesuffix(" ↑").removesuffix(" ↓") for metric in led)
         notes = [f"By {best} none is better than {row_label(*REAL_GRAPHS)}, {ABOUT_REAL_GRAPHS}"] if led else []
+        notes += _led_by_controls(of_task, shown)
         notes += [FEWER_RULES] if any(name == task for name, *_ in fewer) else []
         sheets.append(Sheet(f"table2-{task}", tasks.label(task), headings, _grouped(rows), notes=notes))
     return sheets
+
+
+def _led_by_controls(of_task: pd.DataFrame, shown: Mapping[str, tuple[str, int]]) -> list[str]:
+    """Which controls no row of a task is better than, and by what; that a control is not fitted is no merit of it."""
+    led: dict[Row, list[str]] = {}
+    for metric, (heading, decimals) in shown.items():
+        if heading[-1] not in "↑↓" or metric == "fit_calls":
+            continue
+        marks = ranked(of_task, Overview(metric, heading, decimals, heading.endswith("↑")))
+        for row in (row for row, mark in marks.items() if row[1] == "control" and mark == "best"):
+            led.setdefault(row, []).append(heading[:-2])
+    return [f"No row is better than the control {row_label(*row)} by {', '.join(of)}." for row, of in led.items()]
 
 
 def _found(lines: pd.DataFrame, finds: Mapping[tuple[str, ...], str]) -> Cell:
