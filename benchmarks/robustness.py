@@ -83,9 +83,10 @@ class Robustness(Experiment):
 
     def plan(self, options: Any) -> list[Cell]:
         few = {"max_test": SMOKE_TEST_GRAPHS if options.smoke else TEST_GRAPHS}
-        folds = chosen_folds(options) if options.folds else SMOKE_FOLDS if options.smoke else FOLDS
+        entries = [entry.measured_by(few) for entry in _entries(options)]
+        folds = chosen_folds(options, entries) if options.folds else SMOKE_FOLDS if options.smoke else FOLDS
         cells = grid(
-            [entry.measured_by(few) for entry in _entries(options)], _rows(options), folds=folds,
+            entries, _rows(options), folds=folds,
             seeds=numbers(options.seeds, "seed") or (0,), smoke=options.smoke, graph_seconds=options.graph_seconds,
         )  # fmt: skip
         observed = f"robustness {REVISION}, {_copies(options)} copies"

@@ -59,11 +59,17 @@ def grid(
     ]
 
 
-def chosen_folds(options: RunOptions) -> tuple[int, ...]:
-    """The folds that the options ask for: all ten, or two of them in a smoke run, unless they say otherwise."""
+def chosen_folds(options: RunOptions, entries: Iterable[TaskEntry] = ()) -> tuple[int, ...]:
+    """The folds that the options ask for: all ten, or two of them in a smoke run, unless they say otherwise.
+
+    If they do, each of the tasks has to have one of these folds.
+    """
     folds = numbers(options.folds, "fold") or (SMOKE_FOLDS if options.smoke else tuple(range(FOLDS)))
     if folds[-1] >= FOLDS:
         raise UsageError(f"There is no fold {folds[-1]}; the folds are 0 to {FOLDS - 1}.")
+    for entry in entries if options.folds else ():
+        if folds[0] >= entry.folds:
+            raise UsageError(f"There is no fold {folds[0]} of {entry.label}; its folds are 0 to {entry.folds - 1}.")
     return folds
 
 
@@ -76,15 +82,11 @@ def cells_for(
     k: int = 1,
 ) -> list[Cell]:
     """The cells that the options ask for; where they do not say, these rows, tasks and folds (all, unless given)."""
-    chosen = chosen_folds(options) if options.folds or folds is None else folds
-    entered = tasks.choose(options.datasets or entries, smoke=options.smoke)
-    for entry in entered if options.folds else ():
-        if min(chosen) >= entry.folds:
-            raise UsageError(f"There is no fold {min(chosen)} of {entry.label}; its folds are 0 to {entry.folds - 1}.")
+    chosen = tasks.choose(options.datasets or entries, smoke=options.smoke)
     return grid(
-        entered,
+        chosen,
         methods.choose(options.methods or rows),
-        folds=chosen,
+        folds=chosen_folds(options, chosen) if options.folds or folds is None else folds,
         seeds=numbers(options.seeds, "seed") or (0,),
         k=k,
         smoke=options.smoke,

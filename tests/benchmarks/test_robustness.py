@@ -81,6 +81,11 @@ def test_measured_graphs_are_among_those_of_table2_and_addresses_are_not() -> No
     assert not {cell.key for cell in small} & {cell.key for cell in table2}
 
 
+def test_folds_that_a_task_does_not_have_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"no fold 5 of MUTAG, GIN; its folds are 0 to 4"):
+        Robustness().plan(Table2Options(datasets=["mutag-gin"], folds=["5"]))
+
+
 def test_rows_that_start_from_stored_results_are_refused() -> None:
     with pytest.raises(UsageError, match="cannot explain a graph anew"):
         Robustness().plan(Table2Options(methods=["obs-min"]))
