@@ -8,7 +8,14 @@ from __future__ import annotations
 import pandas as pd
 
 from benchmarks.registry import global_methods, methods, tasks
-from benchmarks.registry.rules import DIFFERS, GLOBAL_SIZES, NOT_COMPARABLE, NOT_SANITISED, ORDER_HOLDS
+from benchmarks.registry.rules import (
+    DIFFERS,
+    GLOBAL_SIZES,
+    NOT_COMPARABLE,
+    NOT_SANITISED,
+    ORDER_HOLDS,
+    OTHER_DISTANCE,
+)
 from benchmarks.results.paper import of_paper
 from benchmarks.results.reader import Results
 from figures.tables import robustness as of_robustness
@@ -242,6 +249,24 @@ def printed_rcexplainer(results: Results) -> str:
     return as_pipes(["Metric", "Printed", "Where", "How known", "Verdict", "Could fail", "Because"], lines)
 
 
+def printed_gcfexplainer(results: Results) -> str:
+    """What GCFExplainer's paper prints besides orders: rows that are not measured here, accuracies and seconds."""
+    parts = [
+        of_paper(f"gcfexplainer/{name}", dtype=str, keep_default_na=False) for name in ("table2", "table3", "table6")
+    ]
+    table = pd.concat(parts)
+    table = table[table["method"].isna() | (table["method"] == "")]
+    table["why"] = table["why"].where(table["method"].isna(), NOT_MEASURED_HERE)
+    lines = []
+    for (place, label, metric, why), own in table.groupby(["place", "label", "metric", "why"], sort=False):
+        values = "; ".join(f"{tasks.label(line.task)} {line.value}" for line in own.itertuples())
+        lines.append(cells(place.partition(", ")[2], label, metric, values, NOT_COMPARABLE, "no", why))
+    return as_pipes(["Where", "Row", "Metric", "Printed", "Verdict", "Could fail", "Because"], lines)
+
+
+NOT_MEASURED_HERE = f"no row of summaries here is made by this method; {OTHER_DISTANCE}"
+
+
 def _error(error: str) -> str:
     return f" ± {error}" if error else ""
 
@@ -249,4 +274,5 @@ def _error(error: str) -> str:
 BLOCKS = {
     "not computed": not_computed, "robustness": robustness, "noise": noise, "global summaries": global_summaries,
     "molecules": molecules, "printed maccs": printed_maccs, "printed rcexplainer": printed_rcexplainer,
+    "printed gcfexplainer": printed_gcfexplainer,
 }  # fmt: skip
