@@ -251,10 +251,7 @@ def printed_rcexplainer(results: Results) -> str:
 
 def printed_gcfexplainer(results: Results) -> str:
     """What GCFExplainer's paper prints besides orders: rows that are not measured here, accuracies and seconds."""
-    parts = [
-        of_paper(f"gcfexplainer/{name}", dtype=str, keep_default_na=False) for name in ("table2", "table3", "table6")
-    ]
-    table = pd.concat(parts)
+    table = pd.concat(of_paper(f"gcfexplainer/table{n}", dtype=str, keep_default_na=False) for n in (2, 3, 6))
     table = table[table["method"].isna() | (table["method"] == "")]
     table["why"] = table["why"].where(table["method"].isna(), NOT_MEASURED_HERE)
     lines = []
@@ -262,6 +259,16 @@ def printed_gcfexplainer(results: Results) -> str:
         values = "; ".join(f"{tasks.label(line.task)} {line.value}" for line in own.itertuples())
         lines.append(cells(place.partition(", ")[2], label, metric, values, NOT_COMPARABLE, "no", why))
     return as_pipes(["Where", "Row", "Metric", "Printed", "Verdict", "Could fail", "Because"], lines)
+
+
+def printed_dygrace(results: Results) -> str:
+    """What DyGRACE's repository stores of two other methods on its stream, year by year, and why none is judged."""
+    table = of_paper("dygrace/table", dtype=str, keep_default_na=False)
+    lines = []
+    for (label, metric, place, why), own in table.groupby(["label", "metric", "place", "why"], sort=False):
+        values = "; ".join(f"{line.year} {line.value}{_error(line.error)}" for line in own.itertuples())
+        lines.append(cells(label, metric, values, place, NOT_COMPARABLE, "no", why))
+    return as_pipes(["Row", "Metric", "Stored", "Where", "Verdict", "Could fail", "Because"], lines)
 
 
 NOT_MEASURED_HERE = f"no row of summaries here is made by this method; {OTHER_DISTANCE}"
@@ -274,5 +281,5 @@ def _error(error: str) -> str:
 BLOCKS = {
     "not computed": not_computed, "robustness": robustness, "noise": noise, "global summaries": global_summaries,
     "molecules": molecules, "printed maccs": printed_maccs, "printed rcexplainer": printed_rcexplainer,
-    "printed gcfexplainer": printed_gcfexplainer,
+    "printed gcfexplainer": printed_gcfexplainer, "printed dygrace": printed_dygrace,
 }  # fmt: skip

@@ -151,3 +151,11 @@ def test_every_number_that_gcfexplainer_prints_is_judged_or_says_why_not(tmp_pat
     assert sum(line[3].count(";") + 1 for line in found) == left == 16 + 12 + 16
     assert {line[4] for line in found} == {"not comparable"} and all(line[6] for line in found)
     assert ["Table 2", "CFF", "coverage"] in [line[:3] for line in found]
+
+
+def test_what_is_stored_beside_dygrace_is_shown_year_by_year_with_a_verdict(tmp_path: Path) -> None:
+    found = lines_of(manual_tables.printed_dygrace(Results((tmp_path,))))
+    assert found[0][:2] == ["CF²", "GED@1"] and found[0][2].startswith("2000 27.66 ± 0.237; 2001 27.54")
+    assert {line[4] for line in found} == {"not comparable"} and all(line[6] for line in found)
+    printed = pd.read_csv(PAPER / "dygrace" / "table.csv")
+    assert sum(line[2].count(";") + 1 for line in found) == len(printed), "none is left out"
