@@ -110,6 +110,28 @@ def noise(results: Results) -> str:
     return f"{as_pipes(headings, lines)}\n\n{about}{''.join(said)}"
 
 
+# -- MOO's fronts ----------------------------------------------------------------------------------------------
+
+OF_FRONTS = {"hypervolume": ("Dominated", 4), "front": ("Explanations", 1), "asked": ("Questions", 0)}
+
+
+def fronts(results: Results) -> str:
+    """What the fronts of each row dominate, of how many explanations they are, and what was asked for them."""
+    table = results.table("fronts")
+    if table is None or table.empty:
+        return NOT_YET
+    lines = []
+    for task, of_task in table.groupby("task", sort=False):
+        for label, own in by_row(of_task):
+            found = own.set_index("metric")
+            texts = [with_interval(found.loc[name], "mean", digits) for name, (_, digits) in OF_FRONTS.items()]
+            lines.append(cells(tasks.label(str(task)), label, *texts))
+    said = "".join(f" Missing: {gap}." for gap in over_tasks(missing(results, "fronts")))
+    about = "Means over graphs with 95 % intervals: the share of all values of the objectives that a front dominates."
+    headings = ["On", "Row", *(heading for heading, _ in OF_FRONTS.values())]
+    return f"{as_pipes(headings, lines)}\n\n{about}{said}"
+
+
 # -- Global summaries ------------------------------------------------------------------------------------------
 
 
@@ -279,7 +301,8 @@ def _error(error: str) -> str:
 
 
 BLOCKS = {
-    "not computed": not_computed, "robustness": robustness, "noise": noise, "global summaries": global_summaries,
+    "not computed": not_computed, "robustness": robustness, "noise": noise, "fronts": fronts,
+    "global summaries": global_summaries,
     "molecules": molecules, "printed maccs": printed_maccs, "printed rcexplainer": printed_rcexplainer,
     "printed gcfexplainer": printed_gcfexplainer, "printed dygrace": printed_dygrace,
 }  # fmt: skip

@@ -459,6 +459,10 @@ METHODS: list[Method] = [
         told_probabilities=True, seconds_per_fold=30,
     ),
     Method(
+        "moo-random", "control", "rsgg.baselines.moo:RandomSubgraphs", "Subgraphs at random", PLUM, "D",
+        learnt_only=True, limit=NOT_TABLE_1, told_probabilities=True, seconds_per_fold=30,
+    ),
+    Method(
         "moo", "released", "rsgg.baselines.released.moo:ReleasedMOO", "MOO, as released", PLUM, "s",
         learnt_only=True, limit=NOT_TABLE_1, told_probabilities=True, seconds_per_fold=10,
     ),

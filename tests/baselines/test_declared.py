@@ -18,7 +18,7 @@ from rsgg.baselines.gcountergan import GCounteRGAN
 from rsgg.baselines.maccs import MACCS
 from rsgg.baselines.meg import MEG
 from rsgg.baselines.meg_molecules import MoleculeMEG
-from rsgg.baselines.moo import MOO
+from rsgg.baselines.moo import MOO, RandomSubgraphs
 from rsgg.baselines.rcexplainer import RCExplainer
 from rsgg.baselines.released.cf_gnn_explainer import ReleasedCFGNNExplainer
 from rsgg.baselines.released.moo import ReleasedMOO
@@ -115,6 +115,7 @@ CAPABLE = {
     MEG: {"adds", "removes"},
     MACCS: {"adds", "removes", "targets"},
     MOO: {"removes", "deterministic"},
+    RandomSubgraphs: {"removes"},
     CFGNNExplainer: {"removes", "needs_relaxation", "deterministic"},
     RCExplainer: {
         "removes",

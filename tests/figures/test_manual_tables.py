@@ -36,7 +36,7 @@ def row(task: str, whose: tuple[str, str], metric: str, mean: float) -> dict[str
 
 
 def test_nothing_is_invented_where_nothing_is_stored(tmp_path: Path) -> None:
-    stored = ("not computed", "robustness", "noise", "global summaries", "molecules")
+    stored = ("not computed", "robustness", "noise", "fronts", "global summaries", "molecules")
     assert {manual_tables.BLOCKS[name](Results((tmp_path,))) for name in stored} == {NOT_YET}
 
 
@@ -104,6 +104,13 @@ def test_noise_has_a_column_for_each_share_and_an_interval_at_the_largest(tmp_pa
     said = manual_tables.noise(stored)
     assert lines_of(said) == [["NCI1", "RCExplainer ∇", "0.950", "0.700 [0.600, 0.800]", "33"]]
     assert "| On | Row | 5% | 30% | Graphs |" in said
+
+
+def test_fronts_have_a_line_for_each_task_and_row(tmp_path: Path) -> None:
+    means = {"hypervolume": 0.5, "front": 2.0, "asked": 90.0}
+    made = [row("mutag-gin", ("moo", "faithful"), name, mean) for name, mean in means.items()]
+    said = manual_tables.fronts(folder_with(tmp_path, fronts=made))
+    assert lines_of(said) == [["MUTAG, GIN", "MOO ᵖ", "0.5000 [0.4000, 0.6000]", "2.0 [1.9, 2.1]", "90 [90, 90]"]]
 
 
 def test_global_summaries_show_bounds_and_what_became_of_the_print(tmp_path: Path) -> None:
