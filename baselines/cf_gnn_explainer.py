@@ -44,6 +44,7 @@ from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import hyper
 from rsgg.oracles.counting import CountingOracle
+from rsgg.seeds import torch_rng
 
 CALLS_PER_STEP = 2  # about the thresholded graph and about the soft one, at most
 EDGES_PER_BLOCK = 1 << 19  # edges that are optimised side by side: bounds the memory
@@ -78,10 +79,11 @@ class CFGNNExplainer(Explainer):
         for rows in _blocks(graphs, together=oracle.reads_lists):
             edges = EdgeBatch.of(graphs.select(rows).cropped(int(graphs.sizes[rows].max())))
             found = self.optimise(edges, classes[rows], oracle, rows * k)
-            matrices = _kept(edges, found.kept, graphs.n_nodes)
-            for i, row in enumerate(rows.tolist()):
-                why = BUDGET_USED_UP if oracle.left(row * k) < CALLS_PER_STEP else "no step changed the class"
-                candidates[row] = Candidate(matrices[i]) if found.there[i] else Candidate(None, why)
+            why = [
+                BUDGET_USED_UP if oracle.left(row * k) < CALLS_PER_STEP else "no step changed the class"
+                for row in rows.tolist()
+            ]
+            _answer(candidates, rows, found, why, graphs.n_nodes)
         return only_candidate(self, candidates, k)
 
     def optimise(self, edges: EdgeBatch, classes: Tensor, oracle: CountingOracle, owner: Tensor) -> Found:
@@ -133,6 +135,43 @@ class CFGNNExplainer(Explainer):
         return oracle.relaxed_edges(edges, soft, owner)
 
 
+@dataclass(kw_only=True)
+class RandomMasks(Explainer):
+    """A control of its authors: every edge is deleted with probability ½, `tries` times; the smallest flip is returned.
+
+    Theirs gives a node without a result that of the node before (`docs/evidence.md`); here that is a failure.
+    """
+
+    tries: int = hyper(500, "tries", paper=500, at_least=1, doc="masks that are drawn for each graph")
+
+    capabilities: ClassVar[Capabilities] = Capabilities(adds=False, removes=True, permutation_invariant=False)
+
+    @classmethod
+    def tiny(cls) -> RandomMasks:
+        return cls(tries=40)
+
+    def _explain(
+        self, graphs: GraphBatch, classes: Tensor, oracle: CountingOracle, k: int, seed: int
+    ) -> list[Candidate]:
+        candidates = [Candidate(None)] * len(graphs)
+        for rows in _blocks(graphs, together=oracle.reads_lists):
+            edges = EdgeBatch.of(graphs.select(rows).cropped(int(graphs.sizes[rows].max())))
+            found, owner = Found.nothing(edges), rows * k
+            drawn = [torch_rng(seed, "random masks", graphs.names[row]) for row in rows.tolist()]
+            for _ in range(self.tries):
+                kept = torch.cat([_halves(n, rng) for n, rng in zip(edges.n_edges.tolist(), drawn, strict=True)])
+                able = torch.tensor([oracle.left(i) > 0 for i in owner.tolist()])
+                found.ask(kept, able, classes[rows], oracle, owner)
+            why = [BUDGET_USED_UP if oracle.left(i) < 1 else "no mask changed the class" for i in owner.tolist()]
+            _answer(candidates, rows, found, why, graphs.n_nodes)
+        return only_candidate(self, candidates, k)
+
+
+def _halves(n: int, rng: torch.Generator) -> Tensor:
+    """Which of n edges are kept, each with probability ½, bool [n]."""
+    return torch.rand(n, generator=rng) >= 0.5
+
+
 @dataclass(eq=False)
 class Found:
     """The smallest counterfactual of each of B graphs so far, and what the oracle was asked about last.
@@ -174,6 +213,13 @@ class Found:
         better = rows[self.flips[rows] & (removed[rows] <= self.size[rows])]
         self.size[better] = removed[better]
         self.kept = torch.where(torch.isin(self.edges.graph, better), kept, self.kept)
+
+
+def _answer(candidates: list[Candidate], rows: Tensor, found: Found, why: list[str], n: int) -> None:
+    """Enter what was found for these graphs, or why nothing was."""
+    matrices = _kept(found.edges, found.kept, n)
+    for i, row in enumerate(rows.tolist()):
+        candidates[row] = Candidate(matrices[i]) if found.there[i] else Candidate(None, why[i])
 
 
 class _Part:

@@ -15,8 +15,9 @@ in all three and better in one.
 As a counterfactual method it answers with the element of the front that changes the class with the fewest edits: by
 taking its edges out of G (|S| edits), or by keeping nothing else (|E| - |S| edits). The class is that of the asked
 probabilities. An element of the front need not change the class; if none does, that is a failure. Further candidates
-are the next elements. `fronts_` has the front of every graph that was explained last, by name, whose quality
-`rsgg.metrics.hypervolume` measures.
+are the next elements. `fronts_` has the front of every graph that was explained last, by name. `dominated` is its
+quality: the share of all possible values of the three objectives that it dominates (`rsgg.metrics.hypervolume`).
+`RandomSubgraphs` is the control: the same search with subgraphs drawn at random in place of the best ones.
 
 The original explains the prediction of a node in its computation graph; its text was not at hand when this was written.
 The objectives are those of its abstract and of the port in GRETEL (`rsgg.baselines.released.moo`), the search is ours:
@@ -43,7 +44,9 @@ from rsgg.counterfactual import BUDGET_USED_UP, Candidate
 from rsgg.explainer import Capabilities, Explainer
 from rsgg.graph import GraphBatch
 from rsgg.hyperparameters import hyper
+from rsgg.metrics import hypervolume
 from rsgg.oracles.counting import CountingOracle
+from rsgg.seeds import numpy_rng
 
 Floats = NDArray[np.float64]
 Edges = tuple[int, ...]  # numbers of edges, sorted
@@ -105,7 +108,8 @@ class MOO(Explainer):
         for i, c in enumerate(classes.tolist()):
             n = int(graphs.sizes[i])
             alone = graphs.select(torch.tensor([i])).cropped(n)
-            search = self._searched(Asker(alone, c, oracle, i * k, relaxed))
+            rng = numpy_rng(seed, "moo", graphs.names[i])
+            search = self._searched(Asker(alone, c, oracle, i * k, relaxed), rng)
             front = search.front()
             named = tuple(tuple((int(u), int(v)) for u, v in search.edges[list(search.subgraphs[j])]) for j in front)
             self.fronts_[graphs.names[i]] = Front(named, np.array(search.objectives).reshape(-1, 3)[front])
@@ -114,7 +118,7 @@ class MOO(Explainer):
             results += [Candidate(matrix) for matrix in found] + [Candidate(None, reason)] * (k - len(found))
         return results
 
-    def _searched(self, asker: Asker) -> Search:
+    def _searched(self, asker: Asker, rng: np.random.Generator) -> Search:
         """All subgraphs that a beam search looks at, size by size."""
         search = Search(asker.edges, [], [], [], [])
         touching = _touching(asker.edges)
@@ -122,21 +126,25 @@ class MOO(Explainer):
         while level and len(level[0]) <= self.most_edges and not search.unfinished:
             start = len(search.subgraphs)
             asker.look_at(level, search)
-            level = self._grown(search, start, touching)
+            best = self._growing(np.array(search.objectives[start:]).reshape(-1, 3), rng)
+            level = _grown([search.subgraphs[start + row] for row in best], touching)
         return search
 
-    def _grown(self, search: Search, start: int, touching: NDArray[np.bool_]) -> list[Edges]:
-        """The best of the last size, each with one more edge in every way, sorted."""
-        values = np.array(search.objectives[start:]).reshape(-1, 3)
+    def _growing(self, objectives: Floats, rng: np.random.Generator) -> set[int]:
+        """Which subgraphs of the last size grow on: the best in the first and those in the second objective."""
         half = max(1, self.width // 2)
-        best = {int(row) for column in (0, 1) for row in np.argsort(-values[:, column], kind="stable")[:half]}
-        grown = set()
-        for row in best:
-            own = search.subgraphs[start + row]
-            for edge in np.flatnonzero(touching[list(own)].any(0)).tolist():
-                if edge not in own:
-                    grown.add(tuple(sorted((*own, edge))))
-        return sorted(grown)
+        return {int(row) for column in (0, 1) for row in np.argsort(-objectives[:, column], kind="stable")[:half]}
+
+
+@dataclass(kw_only=True)
+class RandomSubgraphs(MOO):
+    """MOO whose subgraphs grow on by chance: what the search is worth that looks for the best ones."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(adds=False, removes=True, permutation_invariant=False)
+
+    def _growing(self, objectives: Floats, rng: np.random.Generator) -> set[int]:
+        count = min(self.width, len(objectives))
+        return {int(row) for row in rng.choice(len(objectives), count, replace=False)}
 
 
 @dataclass(eq=False)
@@ -213,6 +221,29 @@ def pareto_front(objectives: Floats) -> NDArray[np.int64]:
         if not any((objectives[j] >= objectives[i]).all() for j in front):
             front.append(i)
     return np.array(sorted(front), dtype=np.int64)
+
+
+def _grown(subgraphs: Sequence[Edges], touching: NDArray[np.bool_]) -> list[Edges]:
+    """These subgraphs, each with one more edge in every way, sorted."""
+    grown = set()
+    for own in subgraphs:
+        for edge in np.flatnonzero(touching[list(own)].any(0)).tolist():
+            if edge not in own:
+                grown.add(tuple(sorted((*own, edge))))
+    return sorted(grown)
+
+
+def dominated(front: Front, most_edges: int) -> float:
+    """The share of all values of the three objectives that a front dominates, from 0 to 1.
+
+    All values: simulatability from -d to 0, relevance from 0 to d, d being the divergence of two opposite answers, and
+    sizes from 1 to `most_edges`. 1 is one edge that is judged as the whole graph is, and without which it is judged the
+    opposite.
+    """
+    answers = np.eye(2)
+    d = float(divergence(answers[:1], answers[1:])[0])
+    volume = hypervolume(front.objectives * (1, 1, -1), (-d, 0.0, -(most_edges + 1.0)))
+    return volume / (d * d * most_edges)
 
 
 def _touching(edges: NDArray[np.int64]) -> NDArray[np.bool_]:

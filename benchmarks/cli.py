@@ -119,6 +119,10 @@ experiment(
     "noise --data ba-2motifs-gin", options.Table2Options,
 )  # fmt: skip
 experiment(
+    "fronts", "benchmarks.fronts:FrontQuality", "Sets of explanations: what MOO's fronts dominate.",
+    "fronts --data mutag-gin", options.Table2Options,
+)  # fmt: skip
+experiment(
     "global", "benchmarks.global_summaries:GlobalSummaries", "A few graphs that explain a whole class: GCFExplainer.",
     "global --data aids-gcn", options.GlobalOptions,
 )  # fmt: skip

@@ -56,7 +56,7 @@ ROWS = (
 )  # fmt: skip
 REPLICATES = (0, 1, 2)
 CF_GNN = ("cf-gnn-explainer", "cf-gnn-explainer-slow")
-JUDGED = (*CF_GNN, "remove-ego", "keep-ego")  # rows that printed ones are held against
+JUDGED = (*CF_GNN, "remove-ego", "keep-ego", "random-masks")  # rows that printed ones are held against
 WHOSE = ["dataset", "method", "variant", "seed", "instance"]
 OF_LEDGER = ("correctness", "ged_on_success", "explain_calls", "fit_calls")
 OF_EDITS = ("edits_on_motif_edges", "ends_in_motifs", "edges_untouched", "ends_predicted_in_motifs")
@@ -141,6 +141,8 @@ def replicates_of(method: methods.Method, entry: tasks.TaskEntry) -> tuple[int, 
     """In which replicates. CF-GNNExplainer has nothing random in it: one of a given graph will do."""
     if entry.name in {drawn.name for drawn in tasks.LUCIC_DRAWN}:
         return tuple(range(DRAWS))
+    if method.name in printed_nodes.BY_CHANCE:
+        return REPLICATES
     once = entry.name in {given.name for given in tasks.LUCIC} or (method.name in CF_GNN and not entry.generated)
     return REPLICATES[:1] if once else REPLICATES
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from benchmarks import claims, traces
 from benchmarks.ablation import Ablation
 from benchmarks.convergence import Convergence
+from benchmarks.fronts import FrontQuality
 from benchmarks.global_summaries import GlobalSummaries
 from benchmarks.hpo import Hpo
 from benchmarks.judging import findings
@@ -67,11 +68,12 @@ RENDERED: tuple[tuple[type[Experiment], RunOptions], ...] = (  # in the order in
     (Table2, Table2Options()),
     (Robustness, Table2Options()),
     (NoiseCurves, Table2Options()),
+    (FrontQuality, Table2Options()),
     (GlobalSummaries, GlobalOptions()),
     (Table1, Table1Options(replicates=True)),  # its findings read tables of all the others
 )
 # Experiments of which what an observer saw is kept.
-WITH_CURVES = ("table1", "nodes", "table2", "robustness", "noise", "global")
+WITH_CURVES = ("table1", "nodes", "table2", "robustness", "noise", "fronts", "global")
 CONFIRMATION = Table1Options(
     methods=["rsgg-ce:faithful", "rsgg-ce-taught", "rsgg-ce-certified", "two-sided-min", "optimum"],
     datasets=["tree-cycles", "tree-cycles-relabelled"],

@@ -8,7 +8,14 @@ from __future__ import annotations
 import pandas as pd
 
 from benchmarks.registry import global_methods, methods, tasks
-from benchmarks.registry.rules import DIFFERS, GLOBAL_SIZES, NOT_COMPARABLE, NOT_SANITISED, ORDER_HOLDS
+from benchmarks.registry.rules import (
+    DIFFERS,
+    GLOBAL_SIZES,
+    NOT_COMPARABLE,
+    NOT_SANITISED,
+    ORDER_HOLDS,
+    OTHER_DISTANCE,
+)
 from benchmarks.results.paper import of_paper
 from benchmarks.results.reader import Results
 from figures.tables import robustness as of_robustness
@@ -101,6 +108,28 @@ def noise(results: Results) -> str:
         "AUC by the share of noise, by chance .5; the last with its 95 % interval, over graphs that keep their class."
     )
     return f"{as_pipes(headings, lines)}\n\n{about}{''.join(said)}"
+
+
+# -- MOO's fronts ----------------------------------------------------------------------------------------------
+
+OF_FRONTS = {"hypervolume": ("Dominated", 4), "front": ("Explanations", 1), "asked": ("Questions", 0)}
+
+
+def fronts(results: Results) -> str:
+    """What the fronts of each row dominate, of how many explanations they are, and what was asked for them."""
+    table = results.table("fronts")
+    if table is None or table.empty:
+        return NOT_YET
+    lines = []
+    for task, of_task in table.groupby("task", sort=False):
+        for label, own in by_row(of_task):
+            found = own.set_index("metric")
+            texts = [with_interval(found.loc[name], "mean", digits) for name, (_, digits) in OF_FRONTS.items()]
+            lines.append(cells(tasks.label(str(task)), label, *texts))
+    said = "".join(f" Missing: {gap}." for gap in over_tasks(missing(results, "fronts")))
+    about = "Means over graphs with 95 % intervals: the share of all values of the objectives that a front dominates."
+    headings = ["On", "Row", *(heading for heading, _ in OF_FRONTS.values())]
+    return f"{as_pipes(headings, lines)}\n\n{about}{said}"
 
 
 # -- Global summaries ------------------------------------------------------------------------------------------
@@ -242,11 +271,38 @@ def printed_rcexplainer(results: Results) -> str:
     return as_pipes(["Metric", "Printed", "Where", "How known", "Verdict", "Could fail", "Because"], lines)
 
 
+def printed_gcfexplainer(results: Results) -> str:
+    """What GCFExplainer's paper prints besides orders: rows that are not measured here, accuracies and seconds."""
+    table = pd.concat(of_paper(f"gcfexplainer/table{n}", dtype=str, keep_default_na=False) for n in (2, 3, 6))
+    table = table[table["method"].isna() | (table["method"] == "")]
+    table["why"] = table["why"].where(table["method"].isna(), NOT_MEASURED_HERE)
+    lines = []
+    for (place, label, metric, why), own in table.groupby(["place", "label", "metric", "why"], sort=False):
+        values = "; ".join(f"{tasks.label(line.task)} {line.value}" for line in own.itertuples())
+        lines.append(cells(place.partition(", ")[2], label, metric, values, NOT_COMPARABLE, "no", why))
+    return as_pipes(["Where", "Row", "Metric", "Printed", "Verdict", "Could fail", "Because"], lines)
+
+
+def printed_dygrace(results: Results) -> str:
+    """What DyGRACE's repository stores of two other methods on its stream, year by year, and why none is judged."""
+    table = of_paper("dygrace/table", dtype=str, keep_default_na=False)
+    lines = []
+    for (label, metric, place, why), own in table.groupby(["label", "metric", "place", "why"], sort=False):
+        values = "; ".join(f"{line.year} {line.value}{_error(line.error)}" for line in own.itertuples())
+        lines.append(cells(label, metric, values, place, NOT_COMPARABLE, "no", why))
+    return as_pipes(["Row", "Metric", "Stored", "Where", "Verdict", "Could fail", "Because"], lines)
+
+
+NOT_MEASURED_HERE = f"no row of summaries here is made by this method; {OTHER_DISTANCE}"
+
+
 def _error(error: str) -> str:
     return f" ± {error}" if error else ""
 
 
 BLOCKS = {
-    "not computed": not_computed, "robustness": robustness, "noise": noise, "global summaries": global_summaries,
+    "not computed": not_computed, "robustness": robustness, "noise": noise, "fronts": fronts,
+    "global summaries": global_summaries,
     "molecules": molecules, "printed maccs": printed_maccs, "printed rcexplainer": printed_rcexplainer,
+    "printed gcfexplainer": printed_gcfexplainer, "printed dygrace": printed_dygrace,
 }  # fmt: skip

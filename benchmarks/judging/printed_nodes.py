@@ -54,9 +54,9 @@ HELD_AGAINST = {  # by printed row: the rows here, of which the first is what wa
     ),
     "remove-ego": (("remove-ego", "control"),),
     "keep-ego": (("keep-ego", "control"),),
-    "random": (),
+    "random": (("random-masks", "control"),),
 }  # fmt: skip
-NOT_REPEATED = "not repeated here: it takes the smallest of 500 random masks"
+BY_CHANCE = ("random-masks",)  # rows that differ from run to run on the same draw
 
 
 class Value(NamedTuple):
@@ -76,10 +76,7 @@ def judged(rows: pd.DataFrame) -> pd.DataFrame:
     for cell in table[table["value"] != ""].to_dict("records"):
         where, known = MEASURED_ON[cell["dataset"]], {name: cell[name] for name in ("dataset", "metric", "kind")}
         known |= {name: cell[name] for name in ("notebook", "place")} | {"printed": cell["value"], "measured_on": where}
-        against = HELD_AGAINST[cell["method"]]
-        if not against:
-            lines.append({**known, "method": cell["method"], "reason": NOT_REPEATED})
-        for method, variant in against:
+        for method, variant in HELD_AGAINST[cell["method"]]:
             if methods.rows()[method, variant].unsupported(where):
                 continue
             line = {**known, "method": method, "variant": variant}
@@ -90,11 +87,16 @@ def judged(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _line(cell: dict[str, str], row: methods.Row, own: pd.DataFrame) -> dict[str, Any]:
     """What is said about a printed cell by a row that was measured."""
-    value = measured(cell["metric"], own, same_draw=not tasks.task(MEASURED_ON[cell["dataset"]]).generated)
+    value = measured(cell["metric"], own, same_draw=_same_draw(cell, row[0]))
     verdict, worth = judge(cell, value, printed_itself=HELD_AGAINST[cell["method"]][0] == row)
     bounds = {"pi_low": value.predicted.low, "pi_high": value.predicted.high}
     counts = {"mean": value.mean, "nodes": value.nodes, "replicates": value.replicates}
     return counts | bounds | verdict._asdict() | worth._asdict()
+
+
+def _same_draw(cell: dict[str, str], method: str) -> bool:
+    """Is there nothing to estimate: a row without chance on the authors' own draw?"""
+    return not tasks.task(MEASURED_ON[cell["dataset"]]).generated and method not in BY_CHANCE
 
 
 def measured(metric: str, own: pd.DataFrame, *, same_draw: bool) -> Value:
@@ -117,9 +119,10 @@ def judge(cell: dict[str, str], value: Value, *, printed_itself: bool) -> tuple[
     if math.isnan(value.predicted.low):
         why = f"not judged: {value.replicates} draws, and at least {MIN_REPLICATES} are needed"
         return Verdict("", why), Worth("", "")
-    basis = f"{value.replicates} draws: {OTHER_DRAWS}"
+    generated = tasks.task(MEASURED_ON[cell["dataset"]]).generated
+    basis = f"{value.replicates} draws: {OTHER_DRAWS}" if generated else f"{value.replicates} runs on {SAME_DRAW}"
     inside, reason = against_interval(paper, Measured(value.mean, value.predicted, basis))
-    if not tasks.task(MEASURED_ON[cell["dataset"]]).generated:
+    if not generated and value.predicted.low == value.predicted.high:
         reason = f"{paper.text} is printed, {value.mean:.4f} measured on {SAME_DRAW}"
     worth = worth_of(value.predicted, _rivals(cell), None, REPRODUCED if inside else DIFFERS)
     if not inside:
@@ -137,5 +140,5 @@ def _rivals(cell: dict[str, str]) -> dict[str, Printed]:
     same = (table["dataset"] == cell["dataset"]) & (table["metric"] == cell["metric"]) & (table["value"] != "")
     others = table[same & (table["method"] != cell["method"])]
     named = (HELD_AGAINST[method] for method in others["method"])
-    labels = (methods.label(*rows[0]) if rows else "random masks" for rows in named)
+    labels = (methods.label(*rows[0]) for rows in named)
     return {label: Printed(value, "") for label, value in zip(labels, others["value"], strict=True)}

@@ -264,6 +264,7 @@ FEW_MIXTURES: Options = {"mixtures": 30}
 # printed and .01 in the command (`benchmarks.registry.rules`).
 WITH_MOMENTUM: Options = {"momentum": 0.9}
 CF_GNN_ON = {name: WITH_MOMENTUM for name in NODE_TASKS if name.startswith("ba-")}
+LUCIC_TASKS = tuple(name for name in NODE_TASKS if "-lucic" in name)
 FOR_NODES = (*NODE_TASKS, *LABELLED_TASKS)
 NOT_TABLE_1 = "the paper does not compare with it"
 STREAMS = tuple(task.name for task in of_tasks.STREAMS)
@@ -459,6 +460,10 @@ METHODS: list[Method] = [
         told_probabilities=True, seconds_per_fold=30,
     ),
     Method(
+        "moo-random", "control", "rsgg.baselines.moo:RandomSubgraphs", "Subgraphs at random", PLUM, "D",
+        learnt_only=True, limit=NOT_TABLE_1, told_probabilities=True, seconds_per_fold=30,
+    ),
+    Method(
         "moo", "released", "rsgg.baselines.released.moo:ReleasedMOO", "MOO, as released", PLUM, "s",
         learnt_only=True, limit=NOT_TABLE_1, told_probabilities=True, seconds_per_fold=10,
     ),
@@ -499,6 +504,10 @@ METHODS: list[Method] = [
     Method(
         "keep-ego", "control", f"{CONTROLS}:KeepEgo", "Only the edges around v", GREY, "4", tasks=NODE_TASKS,
         limit=NO_NODE,
+    ),
+    Method(
+        "random-masks", "control", "rsgg.baselines.cf_gnn_explainer:RandomMasks", "Smallest of 500 random masks", GREY,
+        "2", tasks=LUCIC_TASKS, limit=NO_NODE, seconds_per_fold=60,
     ),
     Method("optimum", "control", f"{CONTROLS}:Optimum", "Optimum", "black", "*"),
 ]  # fmt: skip

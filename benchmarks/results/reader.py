@@ -36,6 +36,7 @@ KEYS = {  # the columns that tell rows of a table apart; of those not listed her
     "runtime_growth": ["vary", "method", "variant", "quantity"],
     "convergence": ["dataset", "method", "variant", "class", "metric"],
     "robustness": ["task", "method", "variant", "metric"],
+    "fronts": ["task", "method", "variant", "metric"],
     "noise": ["task", "method", "variant", "noise"],
     "table2": ["task", "method", "variant", "metric"],
     "table2_kinds": ["task", "method", "variant"],

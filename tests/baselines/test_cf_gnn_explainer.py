@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from rsgg.baselines.cf_gnn_explainer import CFGNNExplainer, Found, _Part
+from rsgg.baselines.cf_gnn_explainer import CFGNNExplainer, Found, RandomMasks, _Part
 from rsgg.baselines.released.cf_gnn_explainer import ReleasedCFGNNExplainer
 from rsgg.contract import check_explainer
 from rsgg.counterfactual import Counterfactual
@@ -84,6 +84,22 @@ def test_every_cycle_is_cut_and_no_tree_is_explained() -> None:
         assert result.found == has_cycle(graph) and not result.added
         if result.found:
             assert not has_cycle(result.returned.to_networkx())
+
+
+def test_of_random_masks_the_smallest_that_flips_is_kept() -> None:
+    """A mask is a fair coin per edge: of 200 on four edges some delete the edge that decides, and no other one."""
+    square, path = nx.cycle_graph(4), nx.path_graph(2)
+    several, single = RandomMasks(tries=200).explain([square, path], Pairs((0, 1)), seed=0)
+    assert several.removed == [(0, 1)] and single.removed == [(0, 1)]
+    other, _ = RandomMasks(tries=200).explain([square, path], Pairs((1, 2)), seed=0)
+    assert other.removed == [(1, 2)], "it is the oracle that decides"
+    few = [RandomMasks(tries=1).explain([nx.cycle_graph(40)], Pairs((0, 1)), seed=s)[0] for s in range(60)]
+    found = [len(one.removed) for one in few if one.found]
+    assert (
+        15 < len(found) < 45
+        and 15 < np.mean(found) < 25
+        and {one.reason for one in few if not one.found} == {"no mask changed the class"}
+    )
 
 
 class Uneven(Pairs):

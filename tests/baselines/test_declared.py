@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from rsgg.baselines.cf2 import CF2
-from rsgg.baselines.cf_gnn_explainer import CFGNNExplainer
+from rsgg.baselines.cf_gnn_explainer import CFGNNExplainer, RandomMasks
 from rsgg.baselines.clear import CLEAR
 from rsgg.baselines.gcfexplainer import GCFExplainer
 from rsgg.baselines.gcountergan import GCounteRGAN
 from rsgg.baselines.maccs import MACCS
 from rsgg.baselines.meg import MEG
 from rsgg.baselines.meg_molecules import MoleculeMEG
-from rsgg.baselines.moo import MOO
+from rsgg.baselines.moo import MOO, RandomSubgraphs
 from rsgg.baselines.rcexplainer import RCExplainer
 from rsgg.baselines.released.cf_gnn_explainer import ReleasedCFGNNExplainer
 from rsgg.baselines.released.moo import ReleasedMOO
@@ -58,6 +58,7 @@ DEFAULTS: dict[Declaring, dict[str, Any]] = {
     },
     MOO: {"width": 8, "most_edges": 8, "answers": "probabilities"},
     ReleasedMOO: {"depth": 3},
+    RandomMasks: {"tries": 500},
     ReleasedCFGNNExplainer: {"beta": 0.5, "lr": 0.1, "momentum": 0.0, "epochs": 500, "clip": 2.0},
     RCExplainer: RC,
     ReleasedRCExplainer: {**RC, "temperature_from": 5.0, "temperature_to": 5.0},
@@ -87,6 +88,7 @@ LIMITS: dict[Declaring, dict[str, tuple[list[Any], list[Any]]]] = {
     },
     MOO: {"width": ([2], [1]), "most_edges": COUNT},
     MACCS: {"samples": COUNT, "mutations": COUNT, "eps": RATE, "min_samples": COUNT},
+    RandomMasks: {"tries": COUNT},
     CFGNNExplainer: {
         "beta": WEIGHT, "lr": RATE, "momentum": ([0.0, 0.99], [-0.01, 1.0]), "epochs": COUNT, "clip": RATE,
     },
@@ -115,7 +117,9 @@ CAPABLE = {
     MEG: {"adds", "removes"},
     MACCS: {"adds", "removes", "targets"},
     MOO: {"removes", "deterministic"},
+    RandomSubgraphs: {"removes"},
     CFGNNExplainer: {"removes", "needs_relaxation", "deterministic"},
+    RandomMasks: {"removes"},
     RCExplainer: {
         "removes",
         "learns",

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from rsgg.baselines.moo import MOO, divergence, pareto_front
+from rsgg.baselines.moo import MOO, Front, RandomSubgraphs, divergence, dominated, pareto_front
 from rsgg.baselines.released.moo import ReleasedMOO, ranked_pairs
 from rsgg.graph import Graph, GraphBatch
 from rsgg.metrics import hypervolume
@@ -167,6 +167,39 @@ def test_a_volume_is_what_darts_hit() -> None:
     hit = np.mean([(points >= dart).all(1).any() for dart in darts])
     assert hypervolume(points, np.zeros(3)) == pytest.approx(hit, abs=0.02)
     assert hypervolume([], np.zeros(3)) == 0.0 == hypervolume([[1.0, -1.0]], [0.0, 0.0])
+
+
+def test_what_a_front_dominates_is_a_share_of_everything() -> None:
+    """One edge that says all dominates everything; of answers halfway between opposite ones, by hand."""
+    d = float(divergence(np.eye(2)[:1], np.eye(2)[1:])[0])
+    whole, none = Front((((0, 1),),), np.array([[0.0, d, 1.0]])), Front((), np.zeros((0, 3)))
+    assert dominated(whole, 8) == pytest.approx(1.0) and dominated(none, 8) == 0.0
+    half = Front((((0, 1), (1, 2)),), np.array([[-d / 2, d / 4, 2.0]]))
+    assert dominated(half, 8) == pytest.approx(1 / 2 * 1 / 4 * 7 / 8)
+
+
+class WeightedEdges(SoftEdges):
+    """Edges weigh the more the higher their nodes are numbered."""
+
+    def relaxed(self, adjacency: Tensor, features: Tensor | None = None) -> Tensor:
+        numbers = torch.arange(adjacency.shape[1]).float()
+        p = (torch.einsum("bij,i,j->b", adjacency, numbers, numbers) / 20 - 2).sigmoid()
+        return torch.stack((1 - p, p), 1)
+
+
+def test_subgraphs_at_random_depend_on_the_seed_and_dominate_no_more() -> None:
+    """A beam that is wider than there are subgraphs looks at all of them, whatever is drawn."""
+    graphs, oracle = triangles_and_tails(), WeightedEdges()
+
+    def shares(explainer: MOO, seed: int) -> list[float]:
+        explainer.explain(graphs, oracle, seed=seed)
+        return [dominated(explainer.fronts_[name], explainer.most_edges) for name in graphs.names]
+
+    best = shares(MOO(width=2), 0)
+    drawn = [shares(RandomSubgraphs(width=2), seed) for seed in range(4)]
+    assert all(one <= most + 1e-12 for each in drawn for one, most in zip(each, best, strict=True))
+    assert len({tuple(each) for each in drawn}) > 1
+    assert shares(RandomSubgraphs(width=500), 1) == shares(MOO(width=1000), 0)
 
 
 def test_divergence_is_symmetric_and_closed_form() -> None:

@@ -42,6 +42,9 @@ def test_printed_rows_are_run_on_what_they_are_judged_by() -> None:
             assert seeds[name, row] == [0]
         for name in ("tree-cycles-lucic-generated", "tree-grid-lucic-generated"):
             assert seeds[name, row] == list(range(10))
+    by_chance = {name: own for (name, row), own in seeds.items() if row == "random-masks:control"}
+    drawn = {name: list(range(10)) for name in ("tree-cycles-lucic-generated", "tree-grid-lucic-generated")}
+    assert by_chance == {"ba-shapes-lucic": [0, 1, 2], **drawn}
     slow = "cf-gnn-explainer-slow:control"
     assert [name for name, row in seeds if row == slow] == ["ba-shapes-lucic"]
     assert ("tree-cycles-lucic-generated", "empty:control") not in seeds

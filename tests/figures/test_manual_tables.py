@@ -17,7 +17,7 @@ from figures.tables.numbers import over_tasks
 OURS, OTHER, CONTROL = ("rsgg-ce-certified", "beyond"), ("obs", "search"), ("empty", "control")
 
 
-def folder_with(folder: Path, missing: list[str] | None = None, **files: list[dict[str, Any]]) -> Results:
+def folder_with(folder: Path, missing: list[str] | None = None, /, **files: list[dict[str, Any]]) -> Results:
     for name, lines in files.items():
         pd.DataFrame(lines).to_csv(folder / f"{name}.csv", index=False)
     lacking = {name: {"missing": missing} for name in files} if missing else {}
@@ -36,7 +36,7 @@ def row(task: str, whose: tuple[str, str], metric: str, mean: float) -> dict[str
 
 
 def test_nothing_is_invented_where_nothing_is_stored(tmp_path: Path) -> None:
-    stored = ("not computed", "robustness", "noise", "global summaries", "molecules")
+    stored = ("not computed", "robustness", "noise", "fronts", "global summaries", "molecules")
     assert {manual_tables.BLOCKS[name](Results((tmp_path,))) for name in stored} == {NOT_YET}
 
 
@@ -106,6 +106,13 @@ def test_noise_has_a_column_for_each_share_and_an_interval_at_the_largest(tmp_pa
     assert "| On | Row | 5% | 30% | Graphs |" in said
 
 
+def test_fronts_have_a_line_for_each_task_and_row(tmp_path: Path) -> None:
+    means = {"hypervolume": 0.5, "front": 2.0, "asked": 90.0}
+    made = [row("mutag-gin", ("moo", "faithful"), name, mean) for name, mean in means.items()]
+    said = manual_tables.fronts(folder_with(tmp_path, fronts=made))
+    assert lines_of(said) == [["MUTAG, GIN", "MOO ᵖ", "0.5000 [0.4000, 0.6000]", "2.0 [1.9, 2.1]", "90 [90, 90]"]]
+
+
 def test_global_summaries_show_bounds_and_what_became_of_the_print(tmp_path: Path) -> None:
     line = {"task": "aids-gcn", "method": "gcfexplainer", "variant": "faithful", "k": 10}
     made = [
@@ -141,3 +148,21 @@ def test_every_number_that_is_printed_of_maccs_and_rcexplainer_has_a_verdict_and
         assert line[4:6] == ["not comparable", "no"] and line[6]
     printed = pd.read_csv(PAPER / "rcexplainer" / "table.csv")
     assert sum(line[1].count(";") + 1 for line in rc) == len(printed), "none is left out"
+
+
+def test_every_number_that_gcfexplainer_prints_is_judged_or_says_why_not(tmp_path: Path) -> None:
+    """Of its Table 2 the rows that are measured here are in global.csv; all others, and Tables 3 and 6, stand here."""
+    found = lines_of(manual_tables.printed_gcfexplainer(Results((tmp_path,))))
+    read = [pd.read_csv(PAPER / "gcfexplainer" / f"table{number}.csv") for number in (2, 3, 6)]
+    left = int(read[0]["method"].isna().sum()) + len(read[1]) + len(read[2])
+    assert sum(line[3].count(";") + 1 for line in found) == left == 16 + 12 + 16
+    assert {line[4] for line in found} == {"not comparable"} and all(line[6] for line in found)
+    assert ["Table 2", "CFF", "coverage"] in [line[:3] for line in found]
+
+
+def test_what_is_stored_beside_dygrace_is_shown_year_by_year_with_a_verdict(tmp_path: Path) -> None:
+    found = lines_of(manual_tables.printed_dygrace(Results((tmp_path,))))
+    assert found[0][:2] == ["CF²", "GED@1"] and found[0][2].startswith("2000 27.66 ± 0.237; 2001 27.54")
+    assert {line[4] for line in found} == {"not comparable"} and all(line[6] for line in found)
+    printed = pd.read_csv(PAPER / "dygrace" / "table.csv")
+    assert sum(line[2].count(";") + 1 for line in found) == len(printed), "none is left out"

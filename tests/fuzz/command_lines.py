@@ -17,7 +17,7 @@ NUMBERS = ("0", "-1", "1.5", "1e9", DIGITS, "-" + DIGITS, "0-99999999999", "9999
 WORDS = ("", " ", ",", ":", "a:b:c", "json:", ":x", "..", "\x1b[31m", "x" * 5000, "ü", "rsgg-ce", "empty", "asd")
 EXPERIMENTS = (
     "table1", "ablation", "runtime", "convergence", "variations", "unseen", "streams", "nodes", "table2", "robustness",
-    "noise",
+    "noise", "fronts",
     "traces",
 )  # fmt: skip
 TABLES = (

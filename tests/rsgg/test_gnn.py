@@ -7,11 +7,13 @@ from pathlib import Path
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv, global_add_pool, global_max_pool, global_mean_pool
 
+from benchmarks.results.files import PAPER
 from rsgg.contract import check_oracle, check_task
 from rsgg.data import TU, Dataset, Motifs
 from rsgg.data.files import checksums
@@ -228,6 +230,10 @@ def test_frozen_oracles_give_every_published_prediction(name: str, count: int, a
     assert len(graphs) == count and [int(each.split("/")[1]) for each in graphs.names] == kept.tolist()
     assert np.array_equal(classes, 1 - expected if name in CLASSES_SWAPPED else expected)
     assert (classes == graphs.labels).mean() == pytest.approx(accuracy, abs=5e-5)
+    printed = pd.read_csv(PAPER / "gcfexplainer" / "table3.csv").set_index(["task", "metric"])["value"]
+    parts = {"training": 0.8, "validation": 0.1, "testing": 0.1}  # which graphs are in them is not known
+    weighted = sum(share * printed[f"{name.lower()}-gcn", f"accuracy ({part})"] for part, share in parts.items())
+    assert weighted == pytest.approx(accuracy, abs=5e-4)
 
 
 @needs_public_data

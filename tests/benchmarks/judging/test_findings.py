@@ -305,9 +305,10 @@ def test_without_a_search_of_a_released_method_nothing_is_said_about_the_search(
 # -- 14: RCExplainer's boundaries --------------------------------------------------------------------------
 
 
-def mined(folder: Path, *, two: int, six: int, high: float) -> Finding:
+def mined(folder: Path, *, two: int | None, six: int | None, high: float) -> Finding:
     """The finding for so many distinct boundaries with two and six classes, and an interval that ends there."""
-    rows = [("boundaries", "mutagenicity-gcn", two), ("boundaries-six", "enzymes-gin", six)]
+    both = [("boundaries", "mutagenicity-gcn", two), ("boundaries-six", "enzymes-gin", six)]
+    rows = [row for row in both if row[2] is not None]
     counted = pd.DataFrame(
         [
             {"study": study, "dataset": dataset, "seed": 0, "fold": fold, "regions": 2, "mined": 100, "distinct": count}
@@ -326,10 +327,18 @@ def mined(folder: Path, *, two: int, six: int, high: float) -> Finding:
 
 def test_one_boundary_with_two_classes_is_confirmed_only_if_it_is_one(tmp_path: Path) -> None:
     whole = mined(tmp_path, two=1, six=9, high=0.01)
-    assert whole.verdict == "confirmed" and "of which 9 to 9 differ" in whole.measured
+    assert whole.verdict == "confirmed" and "9 of them distinct" in whole.measured
     assert mined(tmp_path, two=2, six=9, high=0.01).which(False).startswith("Mutagenicity, two classes")
     assert "lies within" in mined(tmp_path, two=1, six=9, high=0.03).which(False)
     assert mined(tmp_path, two=2, six=1, high=0.03).verdict == "not confirmed"
+
+
+def test_two_classes_are_judged_without_six_and_not_the_other_way_round(tmp_path: Path) -> None:
+    alone = mined(tmp_path, two=1, six=None, high=0.01)
+    assert alone.verdict == "confirmed" and "ENZYMES is not in boundaries.csv" in alone.measured
+    assert list(alone.conditions) == list(mined(tmp_path, two=1, six=9, high=0.01).conditions)[:2]
+    with pytest.raises(NotMeasured, match="Mutagenicity is not in"):
+        mined(tmp_path, two=None, six=9, high=0.01)
 
 
 # -- 15: what DyGRACE retrieves ----------------------------------------------------------------------------
