@@ -27,7 +27,6 @@ leaving the data.
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
@@ -115,9 +114,7 @@ def chosen_tasks(options: Table2Options) -> list[str]:
         raise UsageError("--model names the model for a folder of graphs; give the folder with --tu.")
     if not options.tu:
         return [entry.name for entry in tasks.LEARNT if not options.smoke or entry.name in SMOKE_TASKS]
-    folder = os.path.realpath(options.tu)
-    known = next((entry.name for entry in tasks.TASKS if entry.options.get("folder") == folder), "")
-    return [known or tasks.from_folder(options.tu, options.model).name]
+    return [tasks.from_folder(options.tu, options.model).name]
 
 
 class Table2(Experiment):
