@@ -1,4 +1,7 @@
-"""Check a stranger's explainer, task or oracle against its contract: ./reproduce.sh check my_module:MyExplainer"""
+"""Check a stranger's explainer, task, oracle or PyG model against its contract.
+
+./reproduce.sh check my_module:MyExplainer
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from torch.nn import Module
+
 from benchmarks.registry.names import imported, made
 from rsgg.contract import ContractViolation, check_explainer, check_oracle, check_task
 from rsgg.errors import UsageError
 from rsgg.explainer import Explainer
-from rsgg.oracles import Oracle
+from rsgg.oracles import Oracle, PyGOracle
 from rsgg.task import Task
 
 
@@ -38,8 +43,13 @@ def checked(what: str, oracle: str = "", data_dir: Path | None = None) -> Iterat
 
 
 def _made(reference: str) -> Any:
-    """What a user named: an explainer class, an object, or what the class or function without arguments makes."""
+    """What a user named: an explainer class, an object, or what the class or function without arguments makes.
+
+    A PyG model is an oracle.
+    """
     found = imported(reference)
+    if isinstance(found, Module):
+        return PyGOracle(found)
     if isinstance(found, Oracle | Task | Explainer) or not callable(found):
         return found
     return found if isinstance(found, type) and issubclass(found, Explainer) else made(found, reference)

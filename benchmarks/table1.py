@@ -132,6 +132,10 @@ class Table1(Experiment):
         committed = [cell for cell in committed if cell.method.variant != methods.OWN]
         return Finished(list(dict.fromkeys([*committed, *cells])), store, options.results, reasons, [Store(REFERENCE)])
 
+    def everything(self, options: Any) -> bool:
+        """Not beside the reference, whose rows and reasons fill many screens: a row of one's own is seen first."""
+        return super().everything(options) and not options.beside_reference
+
     def tables(self, done: Finished, files: Artefacts, options: Any) -> None:
         known = methods.rows()
         rows = [known.get(row, own) for row, own in {cell.method.row: cell.method for cell in done.cells}.items()]

@@ -28,7 +28,6 @@ measured, such a row is *not judged*.
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
@@ -119,9 +118,7 @@ def chosen_tasks(options: Table2Options) -> list[str]:
         raise UsageError("--tu names the only task that is run; leave --data out, or run it by itself.")
     if not options.tu:
         return [entry.name for entry in tasks.LEARNT if not options.smoke or entry.name in SMOKE_TASKS]
-    folder = os.path.realpath(options.tu)
-    known = next((entry.name for entry in tasks.TASKS if entry.options.get("folder") == folder), "")
-    return [known or tasks.from_folder(options.tu, options.model).name]
+    return [tasks.from_folder(options.tu, options.model).name]
 
 
 class Table2(Experiment):

@@ -431,7 +431,10 @@ class Satisfies(Constraint):
 
     def allows(self, original: Graph, adjacency: np.ndarray) -> bool:
         try:
-            return bool(self.rule(original, adjacency))
+            kept = self.rule(original, adjacency)
+            if kept is None:
+                raise TypeError("it returned nothing")
+            return bool(kept)
         except Exception as error:
             raise UsageError(
                 f"The rule {getattr(self.rule, '__name__', self.rule)!r} of Satisfies failed ({error}); make it a "

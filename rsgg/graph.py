@@ -306,7 +306,8 @@ class GraphBatch(Sequence[Graph]):
         """
         if isinstance(graphs, GraphBatch):
             return graphs
-        converted = [as_graph(graph, i) for i, graph in enumerate(each_graph(graphs))]
+        each = list(each_graph(graphs))
+        converted = [as_graph(graph, i, len(each)) for i, graph in enumerate(each)]
         batch = cls._stack(converted)
         if named_by_position:
             return replace(batch, names=tuple(graph.name or str(i) for i, graph in enumerate(converted)))
@@ -547,7 +548,8 @@ def each_graph(graphs: Any) -> Iterator[Any]:
             yield item
 
 
-def as_graph(graph: Graph | nx.Graph | Data, position: int) -> Graph:
+def as_graph(graph: Graph | nx.Graph | Data, position: int, count: int) -> Graph:
+    """Graph number `position` of `count`, whatever library it is of."""
     try:
         if isinstance(graph, Graph):
             return graph
@@ -556,8 +558,13 @@ def as_graph(graph: Graph | nx.Graph | Data, position: int) -> Graph:
         if hasattr(graph, "edge_index") or hasattr(graph, "edge_types"):
             return Graph.from_pyg(graph)
     except GraphError as error:
-        raise GraphError(f"Number {position} of the graphs (from 0): {error}") from error
+        raise about(error, position, count) from error
     raise GraphError(f"A {type(graph).__name__} is not a graph; give rsgg.Graph, networkx.Graph or PyG Data.")
+
+
+def about(error: GraphError, position: int, count: int) -> GraphError:
+    """The error, saying which of several graphs it is about."""
+    return GraphError(f"Number {position} of the graphs (from 0): {error}" if count > 1 else str(error))
 
 
 def content_name(adjacency: np.ndarray, features: np.ndarray | None, edge_features: np.ndarray | None = None) -> str:

@@ -381,9 +381,14 @@ def evaluate(
     if not results:
         return pd.DataFrame(columns=list(CORE_COLUMNS))
     judge = CountingOracle(oracle.oracle if isinstance(oracle, CountingOracle) else oracle)
+    instance = [result.instance for result in results]
+    if len(labels) <= max(instance):
+        raise UsageError(
+            f"There are {len(labels)} labels, but a result is of graph {max(instance)} (from 0); give a label for each "
+            "graph that was explained, in their order."
+        )
     inputs = GraphBatch.of([result.input for result in results])
     returned = GraphBatch.of([result.returned for result in results])
-    instance = [result.instance for result in results]
     return pd.DataFrame(
         {
             "instance": instance,

@@ -222,13 +222,19 @@ def checked_adjacency(adjacency: Any, name: str) -> np.ndarray:
             f"{who} is not binary: its adjacency matrix has entries other than 0 and 1; threshold it first."
         )
     if (matrix != matrix.T).any():
-        u, v = np.argwhere(matrix != matrix.T)[0]
-        raise GraphError(f"{who} is not symmetric at nodes {u} and {v}; undirected graphs need A[u,v] = A[v,u].")
+        raise not_symmetric(who, *np.argwhere(matrix != matrix.T)[0])
     if matrix.diagonal().any():
         raise GraphError(f"{who} has a self loop at node {int(matrix.diagonal().argmax())}; remove self loops first.")
     matrix = matrix.astype(np.uint8)
     matrix.flags.writeable = False
     return matrix
+
+
+def not_symmetric(who: str, u: int, v: int) -> GraphError:
+    return GraphError(
+        f"{who} is not symmetric at nodes {u} and {v}; undirected graphs need A[u,v] = A[v,u]. Of a directed PyG graph "
+        "torch_geometric.utils.to_undirected makes one."
+    )
 
 
 def detached(array: Any) -> Any:

@@ -25,7 +25,7 @@ from torch import Tensor
 
 from rsgg.errors import GraphError, UsageError
 from rsgg.given import Given
-from rsgg.graph import Graph, GraphBatch, as_graph, content_name, each_graph
+from rsgg.graph import Graph, GraphBatch, about, as_graph, content_name, each_graph
 from rsgg.reading import (
     MOST_NODES,
     added_edge_of,
@@ -36,6 +36,7 @@ from rsgg.reading import (
     detached,
     in_single_precision,
     most_frequent,
+    not_symmetric,
     numbers,
     read_networkx,
     read_pyg,
@@ -98,8 +99,7 @@ class SparseGraph(Graph):
         codes, last = np.unique((u * n + v)[::-1], return_index=True)
         one_way = np.setdiff1d(codes, v * n + u)
         if len(one_way):
-            a, b = divmod(int(one_way[0]), n)
-            raise GraphError(f"{who} is not symmetric at nodes {a} and {b}; undirected graphs need A[u,v] = A[v,u].")
+            raise not_symmetric(who, *divmod(int(one_way[0]), n))
         if (u == v).any():
             raise GraphError(f"{who} has a self loop at node {u[u == v].min()}; remove self loops first.")
         above = codes // n < codes % n
@@ -441,7 +441,8 @@ def batch_of(graphs: Any, lists_above: int | None) -> GraphBatch:
     large = [_number_of_nodes(graph) > lists_above for graph in each]
     if not any(large):
         return GraphBatch.of(each)
-    converted = (_listed(graph, i) if large[i] else as_graph(graph, i) for i, graph in enumerate(each))
+    count = len(each)
+    converted = (_listed(graph, i, count) if large[i] else as_graph(graph, i, count) for i, graph in enumerate(each))
     return SparseBatch.of_graphs(converted, lists_above)
 
 
@@ -455,14 +456,14 @@ def _number_of_nodes(graph: Any) -> int:
     return count if isinstance(count, int) else 0
 
 
-def _listed(graph: Any, position: int) -> Graph:
-    """A large graph of any kind as a list of edges."""
+def _listed(graph: Any, position: int, count: int) -> Graph:
+    """A large graph of any kind, number `position` of `count`, as a list of edges."""
     if isinstance(graph, Graph):
         return graph
     try:
         return SparseGraph.from_networkx(graph) if isinstance(graph, nx.Graph) else SparseGraph.from_pyg(graph)
     except GraphError as error:
-        raise GraphError(f"Number {position} of the graphs (from 0): {error}") from error
+        raise about(error, position, count) from error
 
 
 def _pairs(edges: Any, name: str) -> np.ndarray:

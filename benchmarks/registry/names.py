@@ -54,6 +54,8 @@ def unknown(what: str, asked: str, known: Sequence[str]) -> UsageError:
 def imported(reference: str) -> Any:
     """The object that "module:name" refers to, from the Python path or the current folder."""
     module, _, name = reference.partition(":")
+    if not name:
+        raise UsageError(f"{reference!r} names nothing in a module; write module:name, such as my_module:MyExplainer.")
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
     try:

@@ -352,21 +352,28 @@ def from_folder(folder: Path, model: str = "") -> TaskEntry:
 
     It is entered into the registry for this run and measured like the tasks with learnt oracles.
     """
-    from rsgg.data import TU  # late: it loads torch, which names and looks do not need
+    from rsgg.data.tu import TU, found_in  # late: it loads torch, which names and looks do not need
 
-    path = Path(os.path.realpath(os.path.expanduser(folder)))  # those of pathlib raise where there is no such place
-    data = TU(path.name, folder=str(path))
+    # That of os: `Path.resolve` raises where there is no such place.
+    path, called = found_in(Path(os.path.realpath(os.path.expanduser(folder))))
+    known = next((entry for entry in TASKS if entry.options.get("folder") == str(path)), None)
+    if known is not None:
+        return known
+    data = TU(called, folder=str(path))
     n_classes = int(data.load().labels.max()) + 1
     if n_classes < 2 and not model:
+        raise UsageError(f"All graphs of {called} have the same label; give --model, as no GIN can be trained on them.")
+    name = f"{called.lower()}-{model.partition(':')[2] or 'gin'}"
+    if name in tasks():
         raise UsageError(
-            f"All graphs of {path.name} have the same label; give --model, as no GIN can be trained on them."
+            f"The task {name!r} is part of the benchmark: run it with --data {name}, or rename your files "
+            f"{called}_A.txt, …"
         )
-    name = f"{path.name.lower()}-{model.partition(':')[2] or 'gin'}"
     typed.check_new("data set", name, list(tasks()))
-    label = f"{path.name}, {model or 'GIN'}"
+    label = f"{called}, {model or 'GIN'}"
     names = tuple(f"class {c}" for c in range(n_classes))
     entry = _learnt(
-        name, label, "TU", {"name": path.name, "folder": str(path), "max_nodes": 120}, "TrainedGNN", {}, *names
+        name, label, "TU", {"name": called, "folder": str(path), "max_nodes": 120}, "TrainedGNN", {}, *names
     )
     declared = {"dataset": data.parameters()}
     if model:

@@ -278,11 +278,15 @@ class Experiment(ABC):
         reasons = {outcome.cell.key: outcome.reason for outcome in report.outcomes if outcome.reason}
         return self.finished(cells, store, reasons, options)
 
+    def everything(self, options: Any) -> bool:
+        """Are all rows and columns printed, and not those that are seen first? Who names rows wants to see them."""
+        return bool(options.methods)
+
     def _print(self, options: Any) -> None:
         from figures import tables
 
         for name in self.shown(options):
-            tables.show(name, options.results, everything=bool(options.methods))  # who names rows wants to see them
+            tables.show(name, options.results, everything=self.everything(options))
 
     def _say_where(self, options: Any) -> None:
         """What was written, where, and what to do with it."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from benchmarks.registry import tasks
+from benchmarks.registry import global_methods, methods, tasks
+from benchmarks.registry.metrics import METRICS
 from benchmarks.results.reader import Results
 from benchmarks.results.searches import SEARCHED_AS, STUDY
 from benchmarks.results.summary import ALL_TASKS
@@ -37,6 +38,11 @@ def over_all_tasks(table: pd.DataFrame) -> pd.DataFrame:
     """What is compared over all tasks; the first rows where only one task is stored."""
     over_all = table[table["dataset"] == ALL_TASKS]
     return first_rows(table) if over_all.empty else over_all
+
+
+def _of(column: str, *values: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """Chooses the lines that have one of these values in a column."""
+    return lambda table: table[table[column].isin(values)]
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,7 @@ LAYOUTS = {  # by how the name of a table begins
         by=("dataset", "question", "metric"), names=2, headings={"n": "n", "p": "p", "p_holm": "p (Holm)"},
         first=("method", "against_method", "difference", "p_holm"),
         rounded=("mean", "against_mean", "difference", "ci_low", "ci_high", "p_holm", "rank_biserial", "dominance"),
-        select=lambda table: table[table["metric"] == "correctness"],
+        select=_of("metric", "correctness"),
     ),
     "table2_comparisons": Layout(
         "Paired comparisons on real data",
@@ -115,16 +121,50 @@ LAYOUTS = {  # by how the name of a table begins
         "Node classification", "Test nodes; found within 2: with at most two edits. Intervals over nodes.",
         by=("task", "metric"), headings={"n": "Nodes"}, rounded=("mean", "ci_low", "ci_high"),
         first=("method", "mean", "ci_low", "ci_high", "n"),
-        select=lambda table: table[
-            table["metric"].isin(["correctness", "found_within_2", "ged_on_success", "explain_calls"])
-        ],
+        select=_of("metric", "correctness", "found_within_2", "ged_on_success", "explain_calls"),
     ),
+    "unseen": Layout(
+        "Problems that nothing was worked out on", "Intervals over folds.", by=("task", "metric"),
+        first=("method", "mean", "ci_low", "ci_high"), rounded=("mean", "ci_low", "ci_high"),
+        select=_of("metric", "correctness", "ged_on_success", "explain_calls"),
+    ),
+    "streams": Layout(
+        "Graphs that come in snapshots", "All snapshots together; intervals over replicates.", by=("task", "metric"),
+        first=("method", "mean", "ci_low", "ci_high"), rounded=("mean", "ci_low", "ci_high"),
+        select=lambda table: _of("metric", "correctness", "ged_on_success", "explain_calls")(
+            table[table["snapshot"] == ""]
+        ),
+    ),
+    "global_printed": Layout(
+        "GCFExplainer's printed tables",
+        "Coverage, by table of its paper and data set: which row is ahead, as printed and as measured.",
+        by=("table", "task"), names=2, rounded=("mean_ahead", "mean_behind"),
+        first=("ahead", "behind", "printed_ahead", "printed_behind", "mean_ahead", "mean_behind", "verdict"),
+    ),
+    "global": Layout(
+        "A few graphs that explain a class",
+        "Summaries of ten graphs. Coverage: share of inputs within the distance θ = .1 of one of them; cost: median "
+        "distance from the nearest. Low and high bound the exact value, the mean is what edit paths in hand show.",
+        by=("task", "metric"), first=("method", "mean", "low", "high"), rounded=("mean", "low", "high"),
+        select=lambda table: _of("metric", "coverage", "cost", "calls")(table[table["k"] == "10"]),
+    ),
+    "speed": Layout(
+        "CPU seconds of fold 0",
+        "Ratio: how many times longer explaining takes one graph at a time; of RSGG-CE as released, how many times "
+        "longer a plain implementation of the same stage takes (the lines called plain).",
+        by=("dataset",), rounded=("cpu_seconds", "ratio"), headings={"cpu_seconds": "CPU seconds"},
+    ),
+    "table2_kinds": Layout(
+        "What each row finds on real data",
+        "By the rule of table2: explanations, adversarial examples, or too little to say.", by=("task",),
+    ),
+    "boundaries": Layout("RCExplainer's decision boundaries, per fold", by=("study",)),
     "drug_target": Layout(
         "Drug-target pairs",
         "Evaluations: different pairs that the network was asked about. Share: of the optimum's reward. Rank: among "
         "all joint actions. Change: of the predicted affinity.",
         by=("residues", "pair"), first=("method", "evaluations", "tried", "reward", "share", "rank", "change", "qed"),
-        rounded=("reward", "share", "change", "qed"), select=lambda table: table[table["replicate"] == "0"],
+        rounded=("reward", "share", "change", "qed"), select=_of("replicate", "0"),
     ),
     "": Layout(),
 }  # fmt: skip
@@ -146,6 +186,7 @@ def as_stored(results: Results, *, name: str, everything: bool) -> list[Sheet]:
     more = len(table) - len(kept)
     notes = [with_all(f"{more} more {'row' if more == 1 else 'rows'}")] if more else []
     notes += [with_all("all columns")] if len(first) < len(kept.columns) else []
+    notes += ["No line is stored: nothing of it has been computed."] if table.empty else []
     headings = [layout.headings.get(column, column.replace("_", " ").capitalize()) for column in columns]
     return [Sheet(name, layout.title or name, headings, groups, layout.caption, notes, min(layout.names, len(columns)))]
 
@@ -153,12 +194,23 @@ def as_stored(results: Results, *, name: str, everything: bool) -> list[Sheet]:
 def _with_labels(table: pd.DataFrame) -> pd.DataFrame:
     """A copy in which data sets and rows have their public names; searches, those of the rows that were searched."""
     table, renamed = table.copy(), SEARCHED_AS if "protocol" in table else {}
-    if "dataset" in table:
-        table["dataset"] = [tasks.label(dataset) for dataset in table["dataset"]]
+    for column in {"dataset", "task"} & {*table.columns}:
+        table[column] = [tasks.label(name) for name in table[column]]
+    if "metric" in table:
+        table["metric"] = [METRICS[name].label if name in METRICS else name for name in table["metric"]]
+    summaries = {method.name: method.label for method in global_methods.METHODS}
+    for column in {"ahead", "behind"} & {*table.columns}:
+        table[column] = [summaries.get(name, name) for name in table[column]]
     if "question" in table:
         table["question"] = table["question"].str.replace("rsgg-ce", row_label("rsgg-ce", "faithful"))
     for method, variant in (("method", "variant"), ("against_method", "against_variant")):
         if {method, variant} <= {*table.columns}:
             rows = zip(table[method], table.pop(variant), strict=True)
-            table[method] = [row_label(*renamed.get(row, row)) for row in rows]
+            table[method] = [_label(renamed.get(row, row)) for row in rows]
     return table
+
+
+def _label(row: tuple[str, str]) -> str:
+    """The public name of a row, be it of single graphs or of a whole class."""
+    summary = global_methods.rows().get(row)
+    return summary.label if summary and row not in methods.rows() else row_label(*row)

@@ -94,7 +94,7 @@ def answers_with_one_class_per_graph(subject: Subject) -> None:
             raise
         raise ContractViolation(
             f"{subject.name} cannot answer about small graphs without features ({error}); if it is made for others, "
-            "give some: check_oracle(oracle, graphs)."
+            "give some: check_oracle(oracle, graphs), or check a task, which has graphs."
         ) from error
     got = wrong_answers(answers, count)
     require(not got, f"{subject.name} must return one integer class per graph ({count}); it returned {got}.")

@@ -47,6 +47,22 @@ SINGLE_BOND = {"MUTAG": 1, "AIDS": 0, "Mutagenicity": 0}
 """The edge label of a single bond, which an added edge has."""
 
 
+def found_in(folder: Path) -> tuple[Path, str]:
+    """The folder that holds the files of a data set, and its name; files may lie in `raw`, as PyG keeps them.
+
+    Where the files are not called like the folder, the name is that of the only data set in it.
+    """
+    places = (folder, folder / "raw")
+    for place in places:
+        if (place / f"{folder.name}_A.txt").is_file():
+            return place, folder.name
+    for place in places:
+        names = [file.name.removesuffix("_A.txt") for file in place.glob("*_A.txt")]
+        if len(names) == 1:
+            return place, names[0]
+    return folder, folder.name
+
+
 @dataclass(frozen=True)
 class TU:
     """A data set in the TU format. Labels are numbered from 0 in ascending order of the labels in the file.

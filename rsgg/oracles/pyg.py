@@ -175,6 +175,11 @@ class Calling:
             return "edge_attr" in self.names or ("edge_weight" in self.names and are_weights(features))
         return self.style == "data" or (self.edge_weights and are_weights(features))
 
+    def how_weights_are_given(self) -> str:
+        """What to do about edge features that are not read by a model that takes edge weights."""
+        takes_weights = self.style == "names" and "edge_weight" in self.names
+        return "; edge weights are one real number per edge, of shape [edges]" if takes_weights else ""
+
     def __call__(self, graphs: Disjoint) -> Any:
         if self.style == "data":
             return self.model(self._as_batch(graphs))
@@ -382,8 +387,7 @@ class PyGOracle(Oracle):
             raise
         except Exception as error:
             raise OracleError(
-                f"The PyG model failed when called as {self._call.described()} with node features of width "
-                f"{asked.x.shape[1]}: {error}"
+                f"The PyG model failed when called as {self._call.described()} with {_widths(asked)}: {error}"
             ) from error
 
     @torch.enable_grad()
@@ -391,7 +395,8 @@ class PyGOracle(Oracle):
         """Find out from the first graphs what the model returns, and whether it wants node features as numbers."""
         if few.edge_features is not None and not self._call.reads_edge_features(few.edge_features):
             warnings.warn(
-                f"The graphs have edge features, which the model, called as {self._call.described()}, does not read.",
+                f"The graphs have edge features, which the model, called as {self._call.described()}, does not read"
+                f"{self._call.how_weights_are_given()}.",
                 stacklevel=5,
             )
         differentiable = replace(few, x=few.x.detach().clone().requires_grad_())
@@ -422,6 +427,15 @@ class PyGOracle(Oracle):
         except Exception:  # whatever a model says about graphs that it was not made for
             return
         self._scores.n_classes = max(rows.shape[1], 2)
+
+
+def _widths(asked: Disjoint) -> str:
+    """How wide the features are that a model was shown."""
+    constant = asked.x.shape[1] == 1 and bool((asked.x == 1).all())
+    said = f"node features of width {asked.x.shape[1]}{' (a 1 per node)' if constant else ''}"
+    if asked.edge_features is None:
+        return said
+    return f"{said} and edge features of shape {tuple(asked.edge_features.shape)}"
 
 
 @contextmanager
@@ -486,7 +500,7 @@ class CallableOracle(Oracle):
                 output = [self.function(data) for data in asked]
             except Exception as error:
                 hint = "if it takes a list of graphs, wrap it: rsgg.CallableOracle(function, lists=True)"
-                raise OracleError(f"The function failed on a graph: {error} ({hint})") from error
+                raise OracleError(f"The function failed on a PyG graph ({asked[0]}): {error} ({hint})") from error
         return self._scores.classes(_as_tensor(output), len(asked))
 
 

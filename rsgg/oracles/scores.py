@@ -6,6 +6,7 @@ class itself, or a tuple of which one part is that. `Scores` reads all of them.
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any
 
 import torch
@@ -89,8 +90,8 @@ class Scores:
         if found is None:
             classes = "one row" if self.n_classes is None else f"a row of {self.n_classes} numbers"
             raise OracleError(
-                f"{self.who} must return {classes} for each of {count} graphs; it returned {_described(output)}. Pool "
-                "over the nodes of each graph; n_classes has to be as the model has them."
+                f"{self.who} must return {classes} for each of {count} graphs; it returned {_described(output)}. "
+                f"{_advice(output)}"
             )
         if not found.isfinite().all():
             bad = int((~found.isfinite()).any(1).nonzero()[0])
@@ -151,9 +152,17 @@ def _as_rows(output: Any, count: int) -> Tensor | None:
     return output if output.ndim == 2 and len(output) == count and output.shape[1] > 0 else None
 
 
+def _advice(output: Any) -> str:
+    if any(isinstance(part, Tensor) for part in (output if isinstance(output, tuple) else (output,))):
+        return "Pool over the nodes of each graph; n_classes has to be as the model has them."
+    return "Let it return logits or probabilities as a tensor, or classes as whole numbers from 0 on."
+
+
 def _described(output: Any) -> str:
     if isinstance(output, tuple):
         return f"({', '.join(map(_described, output))})"
+    if isinstance(output, list) and output:
+        return f"a list such as [{reprlib.repr(output[0])}, …]"
     return f"shape {tuple(output.shape)}" if isinstance(output, Tensor) else f"a {type(output).__name__}"
 
 

@@ -73,6 +73,8 @@ BAD = {
     "table1 --data nowhere:task": "'nowhere' (asked for as 'nowhere:task') cannot be imported",
     "table1 --data json:JSONDecoder": "json:JSONDecoder is no task; make it an rsgg.Task",
     "check nowhere:Method": "'nowhere' (asked for as 'nowhere:Method') cannot be imported",
+    "check cf2": "'cf2' names nothing in a module; write module:name, such as my_module:MyExplainer.",
+    "check json:": "'json:' names nothing in a module",
     "check json:JSONDecoder": "json:JSONDecoder is no explainer, oracle or task",
     "ablation --vary cycles": "There is no ablation 'cycles'; did you mean 'n_cycles'?",
     "ablation --grid papers": "There is no grid 'papers'; did you mean 'paper'?",
@@ -302,6 +304,22 @@ def test_check_says_what_passed(capsys: pytest.CaptureFixture[str]):
     assert lines[-1] == f"rsgg.baselines.controls:Empty keeps its contract: {len(lines) - 1} checks passed."
     assert cli.main(["check", "rsgg.oracles:TreeCyclesOracle"]) == 0
     assert "keeps its contract" in capsys.readouterr().out
+
+
+def test_a_pyg_model_is_checked_as_an_oracle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "edge_model.py").write_text(
+        "import torch\n"
+        "class Edges(torch.nn.Module):\n"
+        "    def forward(self, x, edge_index, batch):\n"
+        "        n = torch.bincount(batch[edge_index[0]], minlength=int(batch.max()) + 1) / 2.0\n"
+        "        return torch.stack((7.5 - n, n - 7.5), 1)\n"
+        "model = Edges()\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert cli.main(["check", "edge_model:model"]) == 0
+    assert "edge_model:model keeps its contract" in capsys.readouterr().out
 
 
 def test_check_says_which_rule_is_broken(capsys: pytest.CaptureFixture[str]):

@@ -524,7 +524,9 @@ def test_a_strangers_row_stands_beside_the_committed_ones_and_they_are_not_compu
     for metric in ("ged", "correctness", "sparsity", "fidelity"):
         assert own[metric] == pytest.approx(empty[metric].mean().mean(), rel=1e-5)
     pd.testing.assert_frame_equal(table.drop(index="clears", level="method"), committed)
-    assert "Clears all edges" in (out / "table1.md").read_text() and "Clears all edges" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "Clears all edges" in (out / "table1.md").read_text() and "Clears all edges" in said
+    assert len(said.splitlines()) < 60 and f"show table1 --all --out {out}" in said, "on a screen"
     against = pd.read_csv(out / "comparisons.csv")
     assert "clears" in set(against["against_method"]), "and is compared with RSGG-CE"
 

@@ -22,7 +22,7 @@ from benchmarks.results.summary import ALL_TASKS, COMPARISON_COLUMNS
 from benchmarks.running.options import Table2Options
 from benchmarks.running.quality import MEASURED, Yardstick, measured
 from benchmarks.running.run_cell import Run, loaded
-from benchmarks.table2 import COMPARED, KINDS, ROWS, Table2, comparisons, kinds
+from benchmarks.table2 import COMPARED, KINDS, ROWS, Table2, chosen_tasks, comparisons, kinds
 from figures import tables
 from rsgg.counterfactual import Counterfactual
 from rsgg.errors import DataError, UsageError
@@ -294,3 +294,18 @@ def test_where_nothing_could_be_computed_there_are_no_empty_tables(tmp_path: Pat
     assert Table2().run(options) == 2
     (about,) = tables.sheets("table2", Results((tmp_path / "out",)))
     assert "MUTAG is not complete" in " ".join(about.notes)
+
+
+def test_a_folder_as_pyg_keeps_it_needs_no_other_name(own: Path) -> None:
+    """PyG has the text files in `raw`; a folder with one data set need not be called like it."""
+    raw = own.parent / "downloads" / "raw"
+    raw.parent.mkdir()
+    own.rename(raw)
+    for folder in (raw, raw.parent):
+        (name,) = chosen_tasks(Table2Options(tu=folder, model="ring_model:model"))
+        assert name == "rings-model" and len(tasks.task(name).load().graphs) == 40
+    for file in raw.iterdir():
+        file.rename(raw / file.name.replace("Rings", "MUTAG"))
+    tasks.TASKS.pop()
+    with pytest.raises(UsageError, match="--data mutag-gin, or rename your files MUTAG_A"):
+        chosen_tasks(Table2Options(tu=raw))

@@ -257,7 +257,7 @@ def test_limits_and_pairs_are_whole_numbers(wrong: Callable[[], object]) -> None
         wrong()
 
 
-@pytest.mark.parametrize("rule", [lambda original: True, lambda original, adjacency: 1 / 0])
+@pytest.mark.parametrize("rule", [lambda original: True, lambda original, adjacency: 1 / 0, lambda *_: None])
 def test_a_rule_that_fails_is_said(rule: Callable[..., bool]) -> None:
     with pytest.raises(UsageError, match=r"of Satisfies failed .*make it a function of the original graph"):
         TwoSidedMinimised(constraints=(Satisfies(rule),)).explain([unicyclic(8, 3, 0)], TreeCyclesOracle())

@@ -141,7 +141,7 @@ def test_networkx_node_order_is_kept() -> None:
         (nx.Graph([(0, 0)]), "self loop at node 0"),
         (nx.Graph(), "at least one node"),
         (Data(num_nodes=3), "has no edge_index"),
-        (Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2), "not symmetric"),
+        (Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2), "^The graph is not symmetric.*utils.to_undirected"),
         (Data(edge_index=torch.tensor([[0, 7], [7, 0]]), num_nodes=2), "number its 2 nodes from 0"),
         (Data(edge_index=torch.tensor([[0, -1], [-1, 0]]), num_nodes=2), "number its 2 nodes from 0"),
         (Data(edge_index=torch.tensor([0, 1]), num_nodes=2), r"edge_index of shape \(2,\)"),

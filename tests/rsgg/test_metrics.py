@@ -313,6 +313,12 @@ def test_evaluate_against_networkx():
         assert (row.label, row.calls, row.optimum) == (labels[row.instance], row.instance, row.instance)
 
 
+def test_labels_that_are_too_few_are_a_sentence() -> None:
+    triangle = np.ones((3, 3), int) - np.eye(3, dtype=int)
+    with pytest.raises(UsageError, match=r"There are 2 labels, but a result is of graph 2 \(from 0\)"):
+        evaluate([result(triangle, None, instance=2)], TreeCyclesOracle(), [0, 1])
+
+
 def test_a_failure_is_judged_on_the_input():
     triangle = np.ones((3, 3), int) - np.eye(3, dtype=int)
     row = evaluate([result(triangle, None)], TreeCyclesOracle(), torch.tensor([1])).iloc[0]

@@ -443,7 +443,14 @@ def test_functions_of_pyg_graphs_are_oracles(function: Any, options: Any) -> Non
         (lambda: CallableOracle(GCN), "given the class GCN"),
         (lambda: CallableOracle(lambda data: 2).predict(graphs()), "answered class 2, but has 2 classes.*n_classes=…"),
         (lambda: CallableOracle(lambda data: -1, 3).predict(graphs()), "answered class -1"),
-        (lambda: CallableOracle(lambda data: "mutagen").predict(graphs()), "it returned a list"),
+        (
+            lambda: CallableOracle(lambda data: "mutagen").predict(graphs()),
+            r"it returned a list such as \['mutagen', …\]. Let it return logits .* or classes as whole numbers",
+        ),
+        (
+            lambda: CallableOracle(lambda graph: graph.number_of_edges()).predict(graphs()),
+            r"failed on a PyG graph \(Data\(",
+        ),
         (lambda: CallableOracle(lambda many: [0], lists=True).predict(graphs()), "each of 24 graphs"),
         (lambda: CallableOracle(len, output="odds"), "output='odds'; give one of 'auto', 'logits'"),
         (lambda: PyGOracle(lambda data: 1), "or a function to CallableOracle"),  # type: ignore[arg-type]
@@ -452,6 +459,28 @@ def test_functions_of_pyg_graphs_are_oracles(function: Any, options: Any) -> Non
 def test_misuse_of_functions_is_a_sentence(make: Callable[[], object], sentence: str) -> None:
     with pytest.raises(OracleError, match=sentence):
         make()
+
+
+def test_a_model_that_cannot_read_features_says_what_it_was_shown() -> None:
+    bonds = GINEConv(nn.Linear(1, 8), edge_dim=4)
+
+    class Bonds(nn.Module):
+        def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor, batch: Tensor) -> Tensor:
+            return global_add_pool(bonds(x, edge_index, edge_attr), batch)
+
+    pair = torch.tensor([[0, 1], [1, 0]])
+    shown = [Data(torch.full((2, 1), 3.0), pair, edge_attr=torch.ones(2, 3))]
+    with pytest.raises(OracleError, match=r"node features of width 1 and edge features of shape \(2, 3\): mat1"):
+        PyGOracle(Bonds()).predict(GraphBatch.of(shown))
+    with pytest.raises(OracleError, match=r"node features of width 1 \(a 1 per node\): mat1"):
+        PyGOracle(GCN(width=2)).predict(GraphBatch.of([Data(edge_index=pair, num_nodes=2)]))
+
+
+def test_weights_in_a_column_are_not_read_and_it_is_said_how_they_would_be() -> None:
+    pair = torch.tensor([[0, 1], [1, 0]])
+    shown = GraphBatch.of([Data(torch.ones(2, 2), pair, edge_attr=torch.ones(2, 1))])
+    with pytest.warns(UserWarning, match=r"does not read; edge weights are one real number per edge"):
+        PyGOracle(GCN()).predict(shown)
 
 
 def test_three_classes_of_a_function() -> None:

@@ -50,6 +50,24 @@ def test_table1_is_short_and_has_the_papers_methods(capsys: pytest.CaptureFixtur
     assert text.endswith("\nAll of it: ./reproduce.sh show table1 --all.\n") and "lies inside" not in text
 
 
+@pytest.mark.usefixtures("at_80")
+@pytest.mark.parametrize("name", ["unseen", "streams", "global", "global_printed", "speed", "table2_kinds"])
+def test_lines_have_a_title_public_names_and_numbers_beside_them(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    tables.show(name, REFERENCE)
+    shown = capsys.readouterr().out.partition("\nFrom results/reference")[0]
+    assert not shown.startswith(f"{name}\n")
+    for code in ("unseen-ba-2motifs", "tree-cycles-stream", "aids-gcn", "gcfexplainer", "explain_calls"):
+        assert code not in shown
+    rows = [line for line in shown.splitlines()[1:] if line.startswith(("RSGG-CE, taught", "GCFExplainer"))]
+    assert rows and all(re.search(r"\d|finds|greedily|GCFExplainer,", line) for line in rows)
+
+
+def test_a_table_without_lines_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "boundaries.csv").write_text("study,dataset,seed,fold,regions,mined,distinct\n", encoding="utf-8")
+    tables.show("boundaries", tmp_path)
+    assert "No line is stored" in capsys.readouterr().out
+
+
 def test_what_is_left_out_can_be_had_by_a_command_for_the_same_folder(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -190,10 +190,10 @@ def test_of_comparisons_those_over_all_tasks_are_seen_first_with_the_floor_of_th
     ]  # fmt: skip
     pd.DataFrame(lines).to_csv(tmp_path / "table2_comparisons.csv", index=False)
     (first,) = tables.sheets("table2_comparisons", Results((tmp_path,)))
-    assert [group.heading for group in first.groups] == ["all tasks, q, ged"] and "no p below .0625" in first.caption
+    assert [group.heading for group in first.groups] == ["all tasks, q, GED"] and "no p below .0625" in first.caption
     assert [cell.text for cell in first.rows[0]][:3] == [methods.label(*ROWS[0]), "OBS", "55"]
     (every,) = tables.sheets("table2_comparisons", Results((tmp_path,)), everything=True)
-    assert [group.heading for group in every.groups] == ["AIDS, q, ged", "all tasks, q, ged"]
+    assert [group.heading for group in every.groups] == ["AIDS, q, GED", "all tasks, q, GED"]
     pd.DataFrame(lines[:1]).to_csv(tmp_path / "table2_comparisons.csv", index=False)
     (alone,) = tables.sheets("table2_comparisons", Results((tmp_path,)))
     assert len(alone.rows) == 1, "of one task there is nothing over all"
