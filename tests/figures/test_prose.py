@@ -15,6 +15,7 @@ from benchmarks.registry import methods, tasks
 from benchmarks.results.files import REFERENCE, ROOT
 from benchmarks.results.reader import Results
 from figures import prose
+from figures.manual_tables import NOT_YET
 from figures.tables.statements import ROWS_AT_A_GLANCE, glance, in_short
 from figures.tables.table2 import FEWER_RULES
 
@@ -236,7 +237,7 @@ def test_motifs_are_shown_where_they_are_known(tmp_path: Path) -> None:
         for row, *means in found
         for metric, mean in zip(prose.MOTIF, means, strict=True)
     ]
-    assert prose.motifs(real(tmp_path)) == prose.NOT_YET
+    assert prose.motifs(real(tmp_path)) == NOT_YET
     said = prose.motifs(real(tmp_path, *more, ("mutag-gin", ("one-removal", "control"), "correctness", 0.95, 50)))
     assert "| Removed edges of the motif | MUTAG, GIN |" in said and "AIDS" not in said
     assert ["RSGG-CE, taught and certified", "0.50 / 0.25"] in lines_of(said)
