@@ -59,12 +59,14 @@ function sortBy(table, column) {
   markBlocks(table, next === "none");
 }
 
-// A line above each printed method and above the controls, as long as the rows are in their own order.
+// A line above each printed method and above rows of these variants, as long as the rows are in their own order.
+const TOGETHER = ["beyond", "control", "search"];
+
 function markBlocks(table, inOrder) {
   let previous = null;
   for (const row of table.tBodies[0].rows) {
     if (row.hidden) continue;
-    const block = row.dataset.variant === "control" || row.dataset.variant === "search" ? row.dataset.variant : row.dataset.method;
+    const block = TOGETHER.includes(row.dataset.variant) ? row.dataset.variant : row.dataset.method;
     row.toggleAttribute("data-block", inOrder && previous !== null && block !== previous);
     previous = block;
   }
