@@ -145,8 +145,8 @@ def _without_bars(artist: Any, label: str) -> Artist:
     return artist
 
 
-def legend_below(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
-    figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=6.5)
+def legend_below(figure: Figure, handles: Sequence[Artist], columns: int, **how: Any) -> None:
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=6.5, **how)
 
 
 def legend_panel(axis: Axes, handles: Sequence[Artist], **how: Any) -> None:
@@ -205,7 +205,15 @@ def heading(figure: Figure, text: str, size: float = 8, colour: str = "black") -
 def wrapped(figure: Figure, text: str, size: float) -> list[str]:
     """The text in lines that fit the figure at this font size: a sign is about half as wide as it is high."""
     signs = int(figure.get_size_inches()[0] * 72 / (0.53 * size))
-    return [part for line in text.splitlines() for part in textwrap.wrap(line, signs)]
+    return [part for line in text.splitlines() for part in _balanced(line, signs)]
+
+
+def _balanced(line: str, signs: int) -> list[str]:
+    """In as few lines of at most so many signs as it takes, none of which is much shorter than the others."""
+    fewest = len(textwrap.wrap(line, signs))
+    while signs > 1 and len(textwrap.wrap(line, signs - 1)) == fewest:
+        signs -= 1
+    return textwrap.wrap(line, signs)
 
 
 def say(axis: Axes, text: str) -> None:

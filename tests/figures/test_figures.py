@@ -239,6 +239,13 @@ def test_modules_are_what_they_say() -> None:
         assert import_module(f"figures.{name}").draw.__doc__, "the help of its script"
 
 
+def test_lines_of_words_are_as_few_as_fit_and_of_one_length() -> None:
+    picture = plt.figure(figsize=(3.4, 1))
+    text = "Tree-Cycles, 28 nodes, one cycle of 3 to 7 nodes or two triangles; bars: standard errors."
+    first, second = style.wrapped(picture, text, 6)
+    assert f"{first} {second}" == text and abs(len(first) - len(second)) < 12
+
+
 # -- Editions --------------------------------------------------------------------------------------------------------
 
 
