@@ -186,6 +186,18 @@ for (const link of all("a[data-packed]")) {
   });
 }
 
+for (const button of all(".downloads button")) { // of LaTeX, which is pasted into a paper
+  button.addEventListener("click", async () => {
+    const packed = button.closest("li").querySelector("[data-packed]").dataset.packed;
+    try {
+      await navigator.clipboard.writeText(new TextDecoder().decode(await uncompressed(packed)));
+      button.textContent = "Copied";
+    } catch { // not allowed: the file can be downloaded
+      button.textContent = "Download it";
+    }
+  });
+}
+
 // -- Large figures, copied texts -----------------------------------------------------------------------------
 
 const large = document.getElementById("large");

@@ -339,6 +339,10 @@ def test_figures_are_enlarged_and_tables_can_be_downloaded(browser: Any) -> None
     )
     assert base64.b64decode(unpacked) == (REFERENCE / "verdicts.csv").read_bytes()
     assert browser.find_element(By.CSS_SELECTOR, ".copy pre").get_attribute("textContent").startswith("@inproceedings")
+    browser.execute_script("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+    browser.execute_script("document.querySelector('[aria-label=\"Copy table1_paper.tex\"]').click()")
+    wait_for(browser, "window.copied !== undefined")
+    assert browser.execute_script("return window.copied") == (REFERENCE / "table1_paper.tex").read_text()
 
 
 def test_headings_stay_in_sight_and_the_corner_lies_above_the_names(browser: Any) -> None:
