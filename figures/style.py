@@ -259,6 +259,18 @@ def plain_numbers(axis: Axes) -> None:
 # -- Files -------------------------------------------------------------------------------------------------
 
 
+def _drawn(figure: Figure) -> Bbox:
+    """The box around all that is drawn, in inches; a panel that has nothing but a legend counts as that legend."""
+    legends = {axis: legend for axis in figure.axes if not axis.axison and (legend := axis.get_legend())}
+    boxes = [legend.get_window_extent().transformed(figure.dpi_scale_trans.inverted()) for legend in legends.values()]
+    for axis in legends:
+        axis.set_visible(False)
+    boxes.append(figure.get_tightbbox())
+    for axis in legends:
+        axis.set_visible(True)
+    return Bbox.union(boxes)
+
+
 def save(
     figure: Figure, folder: Path, name: str, about: Mapping[str, str] | None = None, *, trimmed: bool = False
 ) -> None:
@@ -273,7 +285,7 @@ def save(
     lowest = min((text.get_window_extent().y0 / figure.dpi - 0.03 for text in figure.texts), default=0.0)
     whole = Bbox.from_extents(0, min(lowest, 0.0), width, height)
     if trimmed:
-        drawn = figure.get_tightbbox()
+        drawn = _drawn(figure)
         low, high = drawn.y0 - BLANK, min(height, drawn.y1 + BLANK)
         low, high = (round(edge * figure.dpi) / figure.dpi for edge in (low, high))  # whole dots: images stay sharp
         whole = Bbox.from_extents(0, low, width, high)
