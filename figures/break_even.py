@@ -10,6 +10,7 @@ Only rows of a high Correctness are drawn: few questions are no merit where noth
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -38,18 +39,19 @@ def draw(results: Results) -> list[Drawn]:
     table, missing = figure.table_of(results, "table1", figure.TABLE1)
     tasks = figure.tasks_in(table)
     drawing, axes = figure.panels(tasks, 1, 3.4, sharey=True)
-    said, shown = [], []
+    said, shown, marked = [], [], set()
     for axis, task in zip(axes[0], tasks, strict=True):
         costs = questions(table[table["dataset"] == task.name])
         shown += [row for row in costs.index if row not in shown]
         said += [f"{task.title}: {_panel(axis, costs)}."]
+        marked |= {*meetings(costs)}
         axis.set(xscale="log", yscale="log", xlabel="graphs that are explained")
     axes[0, 0].set_ylabel("questions to the oracle, fitting included")
     handles = [
-        style.handle(look.label, look.colour, SHOWN.get(row, "-"), look.marker, ms=4)
+        style.handle(look.label, look.colour, SHOWN.get(row, "-"), look.marker if row in marked else "", ms=4)
         for row, look in ((row, style.look(row)) for row in figure.rows_in(table) if row in shown)
     ]
-    style.legend_below(drawing, handles, 3)
+    style.legend_below(drawing, handles, 3, handlelength=4)  # dashes are told apart
     figure.heading(drawing, "What learning costs in advance, and when it has paid for itself", results)
     words = CAPTIONS["break_even"].format(search=style.look(SEARCH).label)
     return [Drawn("break_even", drawing, figure.caption(words, *said), missing=tuple(missing))]
@@ -69,19 +71,25 @@ def break_even(fit: float, explain: float, search: float) -> float:
     return fit / (search - explain) if explain < search else math.inf
 
 
+def meetings(costs: pd.DataFrame) -> dict[Any, float]:
+    """The rows that learn and meet the search in the picture, and at how many graphs."""
+    search = costs["explain"].get(SEARCH, math.nan)
+    points = {row: break_even(cost["fit"], cost["explain"], search) for row, cost in costs.iterrows() if cost["fit"]}
+    return {row: at for row, at in points.items() if at <= GRAPHS[-1]}
+
+
 def _panel(axis: Axes, costs: pd.DataFrame) -> str:
     """Draw a line per row, with a mark where it meets the search; returns these points in words."""
-    search = costs["explain"].get(SEARCH, math.nan)
-    said = []
+    met, said = meetings(costs), []
     for row, cost in costs.iterrows():
         look = style.look(row)
         line = axis.plot(GRAPHS, cost["fit"] + GRAPHS * cost["explain"], SHOWN.get(row, "-"), color=look.colour, lw=1.2)
         style.apart(line, axis, 0, APART * TWINS.get(row, 0))
-        at = break_even(cost["fit"], cost["explain"], search)
-        if cost["fit"] and at <= GRAPHS[-1]:
-            mark = axis.plot(at, at * search, marker=look.marker, color=look.colour, ms=6, mec="white", mew=0.5)
+        if row in met:
+            asked = cost["fit"] + met[row] * cost["explain"]
+            mark = axis.plot(met[row], asked, marker=look.marker, color=look.colour, ms=6, mec="white", mew=0.5)
             style.apart(mark, axis, 0, 3 * TWINS.get(row, 0))
-            said.append(f"{look.label} breaks even at {math.ceil(at):,} graphs")
+            said.append(f"{look.label} breaks even at {math.ceil(met[row]):,} graphs")
     return "; ".join(said) or "none breaks even"
 
 

@@ -66,7 +66,7 @@ def draw(results: Results) -> list[Drawn]:
 
 def _drawn(results: Results, variant: str) -> Drawn:
     dpi, across, tasks = 400, 1400, figure.tasks_stored(results)
-    page = Page(max(round(style.PAGE * dpi), across * len(tasks)), 1680, dpi, COLOURS)
+    page = Page(max(round(style.PAGE * dpi), across * len(tasks)), 1570, dpi, COLOURS)
     page.text(70, 25, f"RSGG-CE and CLEAR, each {VARIANTS[variant]}", 8, gid=figure.FOR_THE_REPORT)
     missing, seen = figure.without_panel(tasks), []
     for i, task in enumerate(tasks):

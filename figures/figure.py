@@ -217,6 +217,7 @@ def not_computed() -> Figure:
     """A small figure in the place of one of whose results nothing is stored."""
     drawing, axis = plt.subplots(figsize=(style.COLUMN, 1.2))
     style.say(axis, "not computed yet")
+    axis.axis("off")
     return drawing
 
 

@@ -264,9 +264,9 @@ def _row(axes: np.ndarray, adjacency: np.ndarray, trace: pd.Series, c: int) -> s
     network(axes[2], where, (kept, KEPT), (removed, REMOVED))
     network(axes[3], where, ([edge for edge in kept if after[edge]], KEPT), (added, ADDED))
     titles = {
-        0: f"{'(b) inference, ' if c else ''}input {trace.name}: {TASK.class_name(c)}",
+        0: ("(b) inference,\n" if c else "") + f"input {trace.name}: {TASK.class_name(c)}",
         2: f"A' of existing edges:\n{len(removed)} removed, {'class changed' if c else 'class unchanged'}",
-        3: f"accepted as {TASK.class_name(1 - c)}, GED {len(removed) + len(added)},\n{trace['calls']} oracle calls",
+        3: f"accepted as {TASK.class_name(1 - c)}:\nGED {len(removed) + len(added)}, {trace['calls']} oracle calls",
     }
     for i, title in titles.items():
         axes[i].set_title(title, fontsize=7)

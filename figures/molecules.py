@@ -183,7 +183,7 @@ def _panels(rows: Sequence[Line], answers: Answers) -> Figure:
         for axis, panel in zip(beside, line.panels, strict=True):
             molecule(axis, line, panel, width)
             axis.set_xlabel(within(panel.said, width, SMALL), fontsize=SMALL, labelpad=1, linespacing=1.15)
-    style.legend_below(drawing, _legend(), 6)
+    style.legend_below(drawing, legend([panel.change for line in rows for panel in line.panels]), 6)
     return drawing
 
 
@@ -193,10 +193,17 @@ def within(said: Sequence[str], width: float, size: float) -> str:
     return "\n".join(part for line in said for part in textwrap.wrap(line, signs))
 
 
-def _legend() -> list[Line2D]:
-    bonds = [style.handle(name, COLOURS[name], DASHES.get(name, "-"), lw=WIDTHS[name]) for name in COLOURS]
-    rings = (("atom of another element", RELABELLED), ("atom dropped", REMOVED), ("atom added", ADDED))
-    return bonds + [style.handle(said, colour, "", "o", mfc="none", ms=7, mew=1) for said, colour in rings]
+def legend(changes: Sequence[Change]) -> list[Line2D]:
+    """What happened to bonds and atoms, as far as it happened in one of these."""
+    bonds = [name for name in COLOURS if any(getattr(change, name) for change in changes)]
+    rings = {
+        "relabelled": ("atom of another element", RELABELLED), "dropped": ("atom dropped", REMOVED),
+        "leaves": ("atom added", ADDED),
+    }  # fmt: skip
+    seen = [how for name, how in rings.items() if any(getattr(change.nodes, name) for change in changes)]
+    return [style.handle(name, COLOURS[name], DASHES.get(name, "-"), lw=WIDTHS[name]) for name in bonds] + [
+        style.handle(said, colour, "", "o", mfc="none", ms=7, mew=1) for said, colour in seen
+    ]
 
 
 def in_words(change: Change, graph: InputGraph) -> str:
@@ -214,7 +221,10 @@ def in_words(change: Change, graph: InputGraph) -> str:
 
 def _counted(names: Sequence[str]) -> list[str]:
     """["−H", "−H"] → ["2 × −H"], in the order in which they come first."""
-    return [f"{names.count(name)} × {name}" if names.count(name) > 1 else name for name in dict.fromkeys(names)]
+    return [
+        f"{names.count(name)}\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}{name}" if names.count(name) > 1 else name
+        for name in dict.fromkeys(names)
+    ]
 
 
 # -- One molecule ----------------------------------------------------------------------------------------------

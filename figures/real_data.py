@@ -71,10 +71,10 @@ def planes(means: pd.DataFrame, results: Results) -> Figure:
         axis.set_title(tasks.label(task))
     for axis in axes[:, 0]:
         axis.set_ylabel("plausibility")
-    for axis in axes.flat[len(shown) - columns : len(shown)]:
-        axis.tick_params(labelbottom=True)  # nothing is below these
-    for axis in axes[-1]:
+    for axis in axes.flat[len(shown) - columns : len(shown)]:  # nothing is below these
+        axis.tick_params(labelbottom=True)
         axis.set_xlabel("validity")
+    axes[0, 0].set(xlim=(-0.06, 1.06), ylim=(-0.04, max(0.6, means["plausibility"].max()) + 0.06))
     rows = [row for row in methods.rows() if row in set(means.index.droplevel(0))]
     handles = [style.handle(look.label, look.colour, "", look.marker, ms=_size(look)) for look in map(style.look, rows)]
     style.legend_below(drawing, handles, 4)
@@ -97,7 +97,6 @@ def _plane(axis: Axes, means: pd.DataFrame) -> None:
         axis.plot(
             own["correctness"], own["plausibility"], look.marker, color=look.colour, ms=_size(look)
         )  # marks such as x are edges only
-    axis.set(xlim=(-0.06, 1.06), ylim=(-0.06, 1.06))  # all that a rank and a share can be
 
 
 # -- Ranks over tasks --------------------------------------------------------------------------------------

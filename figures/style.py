@@ -145,8 +145,8 @@ def _without_bars(artist: Any, label: str) -> Artist:
     return artist
 
 
-def legend_below(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
-    figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=6.5)
+def legend_below(figure: Figure, handles: Sequence[Artist], columns: int, **how: Any) -> None:
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=6.5, **how)
 
 
 def legend_panel(axis: Axes, handles: Sequence[Artist], **how: Any) -> None:
@@ -205,7 +205,15 @@ def heading(figure: Figure, text: str, size: float = 8, colour: str = "black") -
 def wrapped(figure: Figure, text: str, size: float) -> list[str]:
     """The text in lines that fit the figure at this font size: a sign is about half as wide as it is high."""
     signs = int(figure.get_size_inches()[0] * 72 / (0.53 * size))
-    return [part for line in text.splitlines() for part in textwrap.wrap(line, signs)]
+    return [part for line in text.splitlines() for part in _balanced(line, signs)]
+
+
+def _balanced(line: str, signs: int) -> list[str]:
+    """In as few lines of at most so many signs as it takes, none of which is much shorter than the others."""
+    fewest = len(textwrap.wrap(line, signs))
+    while signs > 1 and len(textwrap.wrap(line, signs - 1)) == fewest:
+        signs -= 1
+    return textwrap.wrap(line, signs)
 
 
 def say(axis: Axes, text: str) -> None:
@@ -251,6 +259,18 @@ def plain_numbers(axis: Axes) -> None:
 # -- Files -------------------------------------------------------------------------------------------------
 
 
+def _drawn(figure: Figure) -> Bbox:
+    """The box around all that is drawn, in inches; a panel that has nothing but a legend counts as that legend."""
+    legends = {axis: legend for axis in figure.axes if not axis.axison and (legend := axis.get_legend())}
+    boxes = [legend.get_window_extent().transformed(figure.dpi_scale_trans.inverted()) for legend in legends.values()]
+    for axis in legends:
+        axis.set_visible(False)
+    boxes.append(figure.get_tightbbox())
+    for axis in legends:
+        axis.set_visible(True)
+    return Bbox.union(boxes)
+
+
 def save(
     figure: Figure, folder: Path, name: str, about: Mapping[str, str] | None = None, *, trimmed: bool = False
 ) -> None:
@@ -265,7 +285,7 @@ def save(
     lowest = min((text.get_window_extent().y0 / figure.dpi - 0.03 for text in figure.texts), default=0.0)
     whole = Bbox.from_extents(0, min(lowest, 0.0), width, height)
     if trimmed:
-        drawn = figure.get_tightbbox()
+        drawn = _drawn(figure)
         low, high = drawn.y0 - BLANK, min(height, drawn.y1 + BLANK)
         low, high = (round(edge * figure.dpi) / figure.dpi for edge in (low, high))  # whole dots: images stay sharp
         whole = Bbox.from_extents(0, low, width, high)

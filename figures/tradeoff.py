@@ -32,7 +32,7 @@ PLACES = {  # where a printed row's name stands, unless above its circle: offset
 }
 PLACES_ON_ASD = {**PLACES, "rsgg-ce": ((-7, 0), "right", "center"), "cf2": ((0, -8), "center", "top")}
 PLACES_OF_DOTS = {  # else at the right
-    "rsgg-ce": ((3, 8), "left", "center"), "clear": ((-6, 0), "right", "center"), "meg": ((-6, -4), "right", "center"),
+    "rsgg-ce": ((3, 11), "left", "center"), "clear": ((-6, 0), "right", "center"), "meg": ((-6, -4), "right", "center"),
     "g-countergan": ((-3, -14), "right", "center"),
 }  # fmt: skip
 DOTS_ON_ASD = {**PLACES_OF_DOTS, "rsgg-ce": ((6, 0), "left", "center"), "meg": ((0, 9), "center", "center")}

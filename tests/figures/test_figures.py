@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from PIL import Image
 
 from benchmarks.registry import methods, tasks
 from benchmarks.results.artefacts import sha256_of
@@ -239,7 +240,24 @@ def test_modules_are_what_they_say() -> None:
         assert import_module(f"figures.{name}").draw.__doc__, "the help of its script"
 
 
+def test_lines_of_words_are_as_few_as_fit_and_of_one_length() -> None:
+    picture = plt.figure(figsize=(3.4, 1))
+    text = "Tree-Cycles, 28 nodes, one cycle of 3 to 7 nodes or two triangles; bars: standard errors."
+    first, second = style.wrapped(picture, text, 6)
+    assert f"{first} {second}" == text and abs(len(first) - len(second)) < 12
+
+
 # -- Editions --------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_blank_lies_below_the_legend_of_a_paper_s_picture(tmp_path: Path) -> None:
+    picture, axes = style.column(["ab"], 2.5, 0.6)
+    style.legend_panel(axes["legend"], axes["a"].plot([0, 1], label="a row"))
+    style.save(picture, tmp_path, "picture", trimmed=True)
+    with Image.open(tmp_path / "picture.png") as image:
+        inked = np.flatnonzero((np.asarray(image.convert("L")) < 250).any(axis=1))
+        assert image.height - inked[-1] < 0.1 * 200, "a tenth of an inch"
+    plt.close(picture)
 
 
 def test_a_paper_gets_truetype_letters_no_words_above_and_provenance_in_the_metadata(tmp_path: Path) -> None:

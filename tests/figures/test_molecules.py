@@ -22,6 +22,7 @@ from benchmarks.results.reader import Results
 from figures import layout, style
 from figures import molecules as figure
 from figures.figure import Drawn
+from rsgg.edits import NodeEdit
 from tests import molecules
 
 SHOWN = [("obs", "search"), ("rsgg-ce-nodes", "beyond")]  # rows of the figure that are stored
@@ -139,6 +140,18 @@ def test_words_of_a_panel_are_no_wider_than_it() -> None:
             assert words.get_window_extent().width <= width * drawing.dpi
             assert words.get_text().replace("\n", " ") == " ".join(said)
     plt.close(drawing)
+
+
+def test_the_legend_has_what_is_drawn_and_a_number_stays_with_its_atoms(drawn: Drawn) -> None:
+    (legend,) = drawn.figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "kept", "removed", "added", "atom of another element", "atom dropped", "atom added",
+    ]  # fmt: skip
+    graph = molecules.molecule(4)
+    removed = Change.of(graph, [graph.edges[0][0] * graph.n_nodes + graph.edges[0][1]])
+    assert [handle.get_label() for handle in figure.legend([Change.of(graph), removed])] == ["kept", "removed"]
+    twice = Change.of(graph, [], [NodeEdit("drop", node, was=0, neighbour=0).code(graph.n_nodes) for node in (2, 6)])
+    assert figure.in_words(twice, graph) == "2\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}−C"
 
 
 def test_headings_do_not_run_into_each_other(drawn: Drawn) -> None:

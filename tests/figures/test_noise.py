@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.registry import tasks
 from benchmarks.results.reader import Results
-from figures import noise
+from figures import noise, style
 
 ROWS = [("rcexplainer", "faithful"), ("edge-gradient", "control")]
 TASKS = ["mutagenicity-gcn", "ba-2motifs-gin"]
@@ -41,7 +41,17 @@ def test_curves_pass_through_the_means(tmp_path: Path) -> None:
         for i, curve in enumerate(curves):
             assert np.array(curve.get_xdata()).tolist() == [0, 10, 30]
             assert np.array(curve.get_ydata()).tolist() == pytest.approx([0.9 - 0.1 * i, 0.8 - 0.1 * i, 0.6 - 0.1 * i])
+        assert [curve.get_linestyle() for curve in curves] == ["-", ":"], "a control may have the colour of its method"
     assert not drawn.missing
+    plt.close(drawn.figure)
+
+
+def test_as_many_tasks_as_the_paper_has_fit_a_page(tmp_path: Path) -> None:
+    three = [*TASKS, "nci1-gcn"]
+    table = pd.DataFrame({"task": three, "method": "rcexplainer", "variant": "faithful", "noise": 0.1, "auc": 0.9})
+    table.assign(ci_low=0.8, ci_high=1, n=60).to_csv(tmp_path / "noise.csv", index=False)
+    (drawn,) = noise.draw(Results((tmp_path,)))
+    assert drawn.figure.get_figwidth() == style.PAGE
     plt.close(drawn.figure)
 
 

@@ -60,6 +60,7 @@ def test_the_lowest_panel_of_every_column_has_numbers_below_it(tmp_path: Path, t
     planes.figure.draw_without_rendering()
     numbered = [any(label.get_visible() and label.get_text() for label in axis.get_xticklabels()) for axis in shown]
     assert numbered == [False, True, True, True, True]
+    assert [bool(axis.get_xlabel()) for axis in shown] == numbered
     plt.close("all")
 
 

@@ -209,6 +209,9 @@ def test_break_even_is_where_both_have_asked_equally_many(tmp_path: Path) -> Non
     lines = [height for height in heights if len(height) > 1]
     assert len(lines) == 2, "few questions are no merit where little is explained"
     assert sorted(height[0] for height in lines) == pytest.approx([6.5, 1702.2])
+    (legend,) = drawn.figure.legends
+    marks = [handle.get_marker() for handle in legend.legend_handles if isinstance(handle, Line2D)]
+    assert marks == [style.look(("rsgg-ce-taught", "beyond")).marker, ""], "a mark is where something is to be seen"
 
 
 def test_pareto_rings_what_nothing_beats(tmp_path: Path) -> None:

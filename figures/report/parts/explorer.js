@@ -328,7 +328,7 @@
     const said = inWords(position, drawn);
     if (said) card.append(element("p", { class: "note", "data-words": "" }, said));
     const reason = row.reasons[row.reason[position]];
-    if (reason) card.append(element("p", { class: "note" }, `${reason}.`));
+    if (reason) card.append(element("p", { class: "note" }, sentence(reason)));
     return card;
   }
 
@@ -338,23 +338,28 @@
     return data.atoms && !asked ? "rules, valences aside" : "rules of the domain";
   }
 
-  // Few edits as a sentence, such as "Remove 3–5; add 2–7; node 3 becomes N instead of C; a leaf Cl is added to node 4."
+  // Few edits as a sentence, such as "Remove C3–C5; node 3 becomes N instead of C; a leaf Cl is added to node 4."
   function inWords(position, drawn) {
     const [relabelled, leaves, dropped] = drawn.nodes;
     const name = (label) => (data.labels.length ? ` ${data.labels[label]}` : "");
     const was = (node) => (data.labels.length ? data.labels[data.node_labels[position][node]] : "");
+    const pairs = (list) => list.map((pair) => pair.map((node) => `${data.atoms ? was(node) : ""}${node}`).join("–")).join(", ");
     const isOld = ([u, v]) => Math.max(u, v) < data.nodes[position];
     const removed = drawn.removed.filter((pair) => !pair.some((node) => dropped.includes(node)));
     const added = drawn.added.filter(isOld);
     if (removed.length + added.length + relabelled.length + leaves.length + dropped.length > MOST_WORDS) return "";
     const said = [
-      ...(removed.length ? [`remove ${removed.map((pair) => pair.join("–")).join(", ")}`] : []),
-      ...(added.length ? [`add ${added.map((pair) => pair.join("–")).join(", ")}`] : []),
+      ...(removed.length ? [`remove ${pairs(removed)}`] : []),
+      ...(added.length ? [`add ${pairs(added)}`] : []),
       ...relabelled.map(([node, label]) => `node ${node} becomes${name(label)} instead of ${was(node)}`),
       ...leaves.map(([node, label]) => `a leaf${name(label)} is added to node ${node}`),
       ...dropped.map((node) => `node ${node}${was(node) && ` (${was(node)})`} is dropped`),
     ].join("; ");
-    return said && `${said[0].toUpperCase()}${said.slice(1)}.`;
+    return said && sentence(said);
+  }
+
+  function sentence(words) {
+    return `${words[0].toUpperCase()}${words.slice(1)}.`;
   }
 
   // -- The sampling, step by step --------------------------------------------------------------------------------

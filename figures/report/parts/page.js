@@ -59,12 +59,14 @@ function sortBy(table, column) {
   markBlocks(table, next === "none");
 }
 
-// A line above each printed method and above the controls, as long as the rows are in their own order.
+// A line above each printed method and above rows of these variants, as long as the rows are in their own order.
+const TOGETHER = ["beyond", "control", "search"];
+
 function markBlocks(table, inOrder) {
   let previous = null;
   for (const row of table.tBodies[0].rows) {
     if (row.hidden) continue;
-    const block = row.dataset.variant === "control" || row.dataset.variant === "search" ? row.dataset.variant : row.dataset.method;
+    const block = TOGETHER.includes(row.dataset.variant) ? row.dataset.variant : row.dataset.method;
     row.toggleAttribute("data-block", inOrder && previous !== null && block !== previous);
     previous = block;
   }
@@ -181,6 +183,18 @@ for (const link of all("a[data-packed]")) {
     event.preventDefault();
     link.href = URL.createObjectURL(new Blob([await uncompressed(link.dataset.packed)]));
     link.click();
+  });
+}
+
+for (const button of all(".downloads button")) { // of LaTeX, which is pasted into a paper
+  button.addEventListener("click", async () => {
+    const packed = button.closest("li").querySelector("[data-packed]").dataset.packed;
+    try {
+      await navigator.clipboard.writeText(new TextDecoder().decode(await uncompressed(packed)));
+      button.textContent = "Copied";
+    } catch { // not allowed: the file can be downloaded
+      button.textContent = "Download it";
+    }
   });
 }
 

@@ -339,6 +339,10 @@ def test_figures_are_enlarged_and_tables_can_be_downloaded(browser: Any) -> None
     )
     assert base64.b64decode(unpacked) == (REFERENCE / "verdicts.csv").read_bytes()
     assert browser.find_element(By.CSS_SELECTOR, ".copy pre").get_attribute("textContent").startswith("@inproceedings")
+    browser.execute_script("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+    browser.execute_script("document.querySelector('[aria-label=\"Copy table1_paper.tex\"]').click()")
+    wait_for(browser, "window.copied !== undefined")
+    assert browser.execute_script("return window.copied") == (REFERENCE / "table1_paper.tex").read_text()
 
 
 def test_headings_stay_in_sight_and_the_corner_lies_above_the_names(browser: Any) -> None:
@@ -351,6 +355,20 @@ def test_headings_stay_in_sight_and_the_corner_lies_above_the_names(browser: Any
         "return document.elementFromPoint(box.left + 20, box.top + 12).closest('th').textContent.trim()"
     )
     assert corner == "Method"
+
+
+@pytest.mark.parametrize("table", ["#table-tree-cycles", "#real-data .plain"])
+def test_names_of_rows_stay_in_sight_on_a_phone(browser: Any, table: str) -> None:
+    viewport(browser, 390, 844)
+    names = browser.execute_script(
+        "const table = document.querySelector(arguments[0]), box = table.parentElement;"
+        "box.scrollLeft = 300;"
+        "const left = (one) => Math.round(one.getBoundingClientRect().left - box.getBoundingClientRect().left);"
+        "const names = [...table.querySelectorAll('th[scope=row], th[scope=rowgroup] span')];"
+        "return { scrolled: box.scrollLeft, places: names.map(left) }",
+        table,
+    )
+    assert names["scrolled"] == 300 and all(0 <= place < 20 for place in names["places"])
 
 
 @pytest.fixture
@@ -389,6 +407,9 @@ def test_molecules_are_drawn_with_their_atoms_and_edits(started: Any, real_page:
         where = "[data-row='rsgg-ce-nodes:beyond'] [data-words]"
         said = started.execute_script(f'return document.querySelector("{where}")?.textContent ?? ""')
         assert words[instance].lower() in said.lower() if instance in words else "ode" not in said
+        if instance == 4:
+            bonds = started.find_element(By.CSS_SELECTOR, "[data-row='obs:search'] [data-words]").text
+            assert bonds == "Remove O0–C1; add O0–C2."
     assert not started.get_log("browser")
 
 
