@@ -351,7 +351,8 @@ def say_noticed(store: Store) -> None:
 def _say_failures(report: Report, store: Store) -> int:
     """One sentence for each thing that went wrong; the exit code that goes with them."""
     for reason, cells in report.reasons("no data").items():
-        said = f"{len(cells)} cells of {cells[0].task.label} were not computed: {reason}"
+        count, were = ("1 cell", "was") if len(cells) == 1 else (f"{len(cells)} cells", "were")
+        said = f"{count} of {cells[0].task.label} {were} not computed: {reason}"
         print(sentence(said), file=sys.stderr)
     for reason, cells in report.reasons("failed").items():
         others = f" and {len(cells) - 1} more cells" if len(cells) > 1 else ""
