@@ -5,8 +5,10 @@ that what is committed is a function of what is committed. What has no cells the
 measurements of runtimes, the statistics of the data sets, drug-target pairs and the graphs of real data, is copied; of
 these graphs those that the ledgers explain are kept. Traces and candidates of this machine take the place of those of
 the same cells; what candidates are worth follows from them. The weights of networks that were trained to be explained
-go with their results: without them nobody else could compute these again. What the reference holds already stays there
-unless this machine has computed it too. At the end every file of the folder is in its manifest.
+go with their results: without them nobody else could compute these again. Cells of ablations keep their numbers without
+the edits, a sixth of all that would have to be stored: their tables hold means, and no picture shows one of them. What
+the reference holds already stays there unless this machine has computed it too. At the end every file of the folder is
+in its manifest.
 
 Some tables are computed from graphs as well as from ledgers. Where these are not at hand, nothing is written: the
 tables would not be those that `verify` makes where they are.
@@ -95,7 +97,11 @@ def publish(source: Path, out: Path, data_dir: Path | None = None) -> str:
         raise UsageError(f"{shown(source)} holds no result of an experiment; ./reproduce.sh table1 computes some.")
     check_data((here, there), data_dir)
     curved = [cell for name in WITH_CURVES for cell in plans[name]] + [*filter(is_counted, plans["variations"])]
-    compact(here, out, keys | there.stored(planned), here.stored(curved) | there.stored(curved))
+    means = [cell for cell in plans["ablation"] if cell not in plans["table1"]]  # of which nothing else is shown
+    stored = {
+        name: here.stored(cells) | there.stored(cells) for name, cells in {"curved": curved, "means": means}.items()
+    }
+    compact(here, out, keys | there.stored(planned), stored["curved"], stored["means"])
     for pattern in COPIED:
         for path in sorted(source.glob(pattern)) if source != out else ():
             write_bytes(out / path.name, path.read_bytes())

@@ -105,6 +105,11 @@ class Stored:
     def without_curves(self) -> Stored:
         return Stored(self.table, None, sealed({**self.metadata, "history": ""}))
 
+    def without_edits(self) -> Stored:
+        """The same numbers without the edits that they are counted from."""
+        table = numbers_only(self.table)
+        return Stored(table, self.history, sealed({**self.metadata, "content": content_hash(table)}))
+
     def with_curves(self, history: pa.Table) -> Stored:
         """The same results with other curves or measures."""
         return Stored(self.table, history, sealed({**self.metadata, "history": content_hash(history)}))
@@ -130,6 +135,11 @@ def with_node_edits(ledger: pd.DataFrame) -> pd.DataFrame:
         return ledger
     known = ledger["node_edits"] if "node_edits" in ledger else [None] * len(ledger)
     return ledger.assign(node_edits=pd.Series([[] if one is None else list(one) for one in known], index=ledger.index))
+
+
+def numbers_only(table: pa.Table) -> pa.Table:
+    """Ledger rows without their edits."""
+    return table.drop_columns([name for name in ("edits", "node_edits") if name in table.column_names])
 
 
 def history_table(curves: Iterable[Mapping[str, object]]) -> pa.Table:
@@ -621,29 +631,39 @@ def _factored(records: list[Metadata]) -> tuple[Metadata, list[Metadata]]:
 
 
 def compact(
-    source: Store, out: Path, keys: Collection[str] | None = None, with_curves: Collection[str] | None = None
+    source: Store,
+    out: Path,
+    keys: Collection[str] | None = None,
+    with_curves: Collection[str] | None = None,
+    numbers: Collection[str] = (),
 ) -> list[Path]:
     """Write the cells of `source` (those with these keys, else all) as one file per method and variant.
 
     Cells of these keys that `out` holds stay in the file where they are, and files whose results have not changed are
     left alone.
-    Training curves are kept for the keys in `with_curves` (else for all): they are the larger part of a cell. A damaged
-    cell ends it: a reference made of part of the results would look whole. Returns the files that were written.
+    Training curves are kept for the keys in `with_curves` (else for all): they are the larger part of a cell. Of the
+    keys in `numbers` the edits are left out, which are most of what remains. A damaged cell ends it: a reference made
+    of part of the results would look whole. Returns the files that were written.
     """
-    before = _groups(Store(out), keys, with_curves, {})
-    groups = _groups(source, keys, with_curves, {key: name for name, cells in before.items() for key in cells})
+
+    def kept(key: str, stored: Stored) -> Stored:
+        if with_curves is not None and key not in with_curves:
+            stored = stored.without_curves()
+        return stored.without_edits() if key in numbers else stored
+
+    before = _groups(Store(out), keys, {})
+    groups = _groups(source, keys, {key: name for name, cells in before.items() for key in cells})
     written = []
     for name, cells in sorted(groups.items()):
         there = before.get(name, {})
-        if any(key not in there or there[key].content != cell.content for key, cell in cells.items()):
+        result = {key: kept(key, cell) for key, cell in {**there, **cells}.items()}
+        if any(key not in there or there[key].content != cell.content for key, cell in result.items()):
             written.append(out / "ledger" / name)
-            write_compact(written[-1], sorted({**there, **cells}.values(), key=_in_order))
+            write_compact(written[-1], sorted(result.values(), key=_in_order))
     return written
 
 
-def _groups(
-    store: Store, keys: Collection[str] | None, with_curves: Collection[str] | None, place: Mapping[str, str]
-) -> dict[str, dict[str, Stored]]:
+def _groups(store: Store, keys: Collection[str] | None, place: Mapping[str, str]) -> dict[str, dict[str, Stored]]:
     """The cells of a store by the file of many cells that they stand in, and by key.
 
     That is the file `place` says, else the one they are read from, else their row's. Where a cell stands in a file of
@@ -656,9 +676,8 @@ def _groups(
             raise StoreError(f"{shown(path)} {stored}; run the experiment again before compacting its results.")
         if key not in seen and (keys is None or key in keys):
             seen.add(key)
-            kept = stored if with_curves is None or key in with_curves else stored.without_curves()
             own = path.name if path.parent.name == "ledger" else compact_names(*row_of(stored.definition))[-1]
-            groups.setdefault(place.get(key, own), {})[key] = kept
+            groups.setdefault(place.get(key, own), {})[key] = stored
     return groups
 
 

@@ -16,7 +16,7 @@ from benchmarks.registry import methods
 from benchmarks.results.artefacts import Artefacts, sha256_of
 from benchmarks.results.cell import Cell
 from benchmarks.results.files import REFERENCE
-from benchmarks.results.ledger import Store, Stored, compact_names, ledger_table, row_of, write_compact
+from benchmarks.results.ledger import Store, Stored, compact, compact_names, ledger_table, row_of, write_compact
 from benchmarks.results.provenance import provenance
 from benchmarks.running.experiment import run_cells
 from benchmarks.running.options import Table1Options
@@ -300,6 +300,17 @@ def test_a_cell_that_comes_out_otherwise_is_found(results: Path) -> None:
     wrong, text = said(results, sample=6)
     assert wrong and "tree-cycles, draws:control, fold 0 comes out otherwise than stored." in text
     assert "5 of 6 sampled cells were computed again and are equal." in text
+
+
+def test_cells_without_edits_are_computed_again_too(results: Path, tmp_path: Path) -> None:
+    """None of their numbers can be derived; that one was made up is seen by computing its cell again."""
+    rewritten(results, CELL, "ged", one_more("ged"))
+    keys = {cell.key for cell in cells((DRAWS,), seeds=(0, 1), k=2)}
+    compact(Store(results), tmp_path / "reference", numbers=keys)
+    wrong, text = said(tmp_path / "reference", derive=10)
+    assert not wrong and "derived again, all agree" not in text
+    wrong, text = said(tmp_path / "reference", sample=6)
+    assert wrong and "5 of 6 sampled cells were computed again and are equal." in text
 
 
 def test_another_processor_may_end_sums_in_other_bits(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:

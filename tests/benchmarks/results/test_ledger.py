@@ -318,6 +318,19 @@ def test_compacted_cells_are_the_same_cells(many: tuple[list[Cell], Path]) -> No
     assert len(one.ledger(cells)) == sum(range(12)) and one.noticed == other.noticed == []
 
 
+def test_of_some_cells_a_reference_keeps_the_numbers_without_the_edits(many: tuple[list[Cell], Path]) -> None:
+    cells, folder = many
+    local, reference, some = Store(folder / "local"), folder / "reference", {cells[0].key, cells[-1].key}
+    assert len(compact(local, reference)) == 2
+    (written,) = compact(local, reference, numbers=some)
+    assert written.stem.startswith(cells[0].method.name) and not compact(local, reference, numbers=some)
+    for cell in cells:
+        whole, kept = local.read(cell), Store(reference).read(cell)
+        assert whole is not None and kept is not None
+        left_out = {"edits", "node_edits"} if cell.key in some else set()
+        pd.testing.assert_frame_equal(whole.ledger.drop(columns=left_out, errors="ignore"), kept.ledger)
+
+
 def test_a_compacted_cell_is_checked_once_and_not_again_in_a_copy(
     many: tuple[list[Cell], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
