@@ -96,7 +96,7 @@ OTHERS: tuple[tuple[str, tuple[str, ...], dict[str, str]], ...] = (
     ("report", ("--results", "place", "--out", "place"), {}),
     ("publish", ("--from", "place", "--out", "place"), {}),
     ("submit", ("place", "--out", "place"), {"--name": "word", "--data-dir": "place"}),
-    ("verify", (), {"--sample": "number", "--derive": "number", "--seed": "number", "--out": "place"}),
+    ("verify", ("--out", "place"), {"--sample": "number", "--derive": "number", "--seed": "number"}),  # not yours
     ("check", ("word",), {"--oracle": "word", "--data-dir": "place"}),
 )
 DEVICES = (
