@@ -61,7 +61,7 @@ def test_references_are_found_on_the_path_and_in_the_current_folder(
     [
         ("no_such_module:Class", "'no_such_module' .* cannot be imported: No module named 'no_such_module'; give a"),
         ("pathlib:Nothing", "The module 'pathlib' has no 'Nothing'; check the name after the colon"),
-        ("pathlib:", "The module 'pathlib' has no ''; check the name after the colon"),
+        ("pathlib:", "'pathlib:' names nothing in a module; write module:name"),
     ],
 )
 def test_a_wrong_reference_is_a_sentence(reference: str, sentence: str) -> None:
