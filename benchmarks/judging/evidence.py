@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -90,20 +91,23 @@ class Evidence:
             raise NotMeasured(f"{names} were not measured on the same graphs of {tasks.label(dataset)}")
         return both[0].join(both[1].add_suffix("_other"))
 
-    def stored(self, name: str, command: str) -> pd.DataFrame:
-        """A table that another experiment has written."""
+    def stored(self, name: str, command: str, columns: Sequence[str] = ()) -> pd.DataFrame:
+        """A table that another experiment has written, with these columns at least."""
         table = pd.DataFrame()
         if self.folder is not None:
             with suppress(FileNotFoundError, pd.errors.EmptyDataError):
                 table = pd.read_csv(self.folder / name, keep_default_na=False, na_values=[""])
         if table.empty:
             raise NotMeasured(f"{name} is not there or empty; {command} computes it")
+        if lacking := [column for column in columns if column not in table]:
+            raise NotMeasured(f"{name} has no column {lacking[0]!r}, so that it is no whole table; {command} writes it")
         return table
 
     def curve(self, vary: str, method: str, variant: str, metric: str) -> pd.DataFrame:
         """Columns mean, se and folds over the values of an ablation; both ends and four values in all must be there."""
         command = f"./reproduce.sh ablation --vary {vary}"
-        table = self.stored(f"ablation_{vary}.csv", command)
+        columns = ("value", "method", "variant", "metric", "mean", "se", "folds")
+        table = self.stored(f"ablation_{vary}.csv", command, columns)
         of_row = (table["method"] == method) & (table["variant"] == variant) & (table["metric"] == metric)
         found = table[of_row].set_index("value").sort_index()
         values = list(ablations.PAPER[vary].points)

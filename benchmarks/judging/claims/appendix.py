@@ -45,7 +45,7 @@ def up_to_three_cycles(results: Evidence, variant: str) -> Outcome:
 
 
 def _measured(results: Evidence, dataset: str, quantity: str) -> pd.Series:
-    table = results.stored("datasets.csv", "./reproduce.sh datasets")
+    table = results.stored("datasets.csv", "./reproduce.sh datasets", ("dataset", "quantity", "measured"))
     rows = table[(table["dataset"] == dataset) & (table["quantity"] == quantity)].dropna(subset=["measured"])
     if rows.empty:
         raise NotMeasured(f"{quantity} of {dataset} is not in datasets.csv; ./reproduce.sh datasets measures it")
@@ -139,7 +139,8 @@ def _gain(results: Evidence, method: str, variant: str) -> Gain:
     The paper does not say what was before the search; the median trial stands for it.
     """
     command = f"./reproduce.sh hpo --method {method}:{variant} --protocol paper"
-    table = results.stored(f"hpo_{method}.csv", command).astype(str)
+    columns = ("variant", "dataset", "space", "protocol", "outer_fold", "state", "value", "ged")
+    table = results.stored(f"hpo_{method}.csv", command, columns).astype(str)
     own = (table["variant"] == variant) & (table["dataset"] == "tree-cycles") & (table["space"] == "paper")
     for protocol in ("paper", "nested"):
         for _, study in table[own & (table["protocol"] == protocol)].groupby("outer_fold"):
@@ -196,7 +197,8 @@ TIMED = "inference_seconds"  # per graph: encodings and explanation
 def _grows_by(claimed: float, vary: str, results: Evidence, variant: str) -> Outcome:
     """Holds if the exponent of the seconds per graph is shown to be within `TOLERANCE` of what is claimed."""
     command = f"./reproduce.sh runtime --vary {vary}"
-    table = results.stored("runtime_growth.csv", command)
+    columns = ("vary", "method", "variant", "quantity", "exponent", "ci_low", "ci_high", "points")
+    table = results.stored("runtime_growth.csv", command, columns)
     own = (table["vary"] == vary) & (table["method"] == "rsgg-ce") & (table["variant"] == variant)
     rows = table[own & (table["quantity"] == TIMED)].dropna(subset=["exponent", "ci_low", "ci_high"])
     if rows.empty:
@@ -218,7 +220,8 @@ CHECKS["linear-runtime"] = partial(_grows_by, 1.0, "n_nodes")
 
 def _fits(results: Evidence, dataset: str, variant: str, check: str) -> tuple[int, int]:
     """How many stored fits of RSGG-CE, both classes counted, pass a check on a data set, of how many."""
-    table = results.stored("convergence_checks.csv", "./reproduce.sh convergence")
+    columns = ("dataset", "method", "variant", "check", "passed")
+    table = results.stored("convergence_checks.csv", "./reproduce.sh convergence", columns)
     own = (table["dataset"] == dataset) & (table["method"] == "rsgg-ce") & (table["variant"] == variant)
     rows, label = table[own & (table["check"] == check)], methods.label("rsgg-ce", variant)
     judged = rows[rows["passed"].isin(("yes", "no"))]

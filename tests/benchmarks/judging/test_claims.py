@@ -654,6 +654,15 @@ def test_where_nothing_is_stored_nothing_is_measured_and_every_claim_says_what_w
     assert all(one.statement in page and one.quotation in page for one in all_claims())
 
 
+def test_a_table_of_which_a_column_is_gone_is_not_measured_and_says_which_command_writes_it(tmp_path: Path) -> None:
+    pd.DataFrame(columns=[*NO_TABLE.columns, "verdict"]).to_csv(tmp_path / "table1.csv", index=False)
+    for name in ("datasets", "runtime_growth", "convergence_checks", "hpo_cf2", "ablation_cycle_size"):
+        (tmp_path / f"{name}.csv").write_text("something,else\n1,2\n")
+    evidence = script.render(tmp_path, tmp_path)["evidence"]
+    for name in ("datasets", "runtime_growth", "convergence_checks", "hpo_cf2", "ablation_cycle_size"):
+        assert evidence.str.contains(rf"{name}\.csv has no column '\w+', .* \./reproduce\.sh ", regex=True).any(), name
+
+
 def test_every_claim_has_words_of_the_paper_a_check_and_is_made_once() -> None:
     table = of_paper("claims", keep_default_na=False)
     assert set(table["id"]) == set(CHECKS) and table["id"].is_unique and table["claim"].is_unique
