@@ -356,21 +356,20 @@ def from_folder(folder: Path, model: str = "") -> TaskEntry:
 
     # That of os: `Path.resolve` raises where there is no such place.
     path, called = found_in(Path(os.path.realpath(os.path.expanduser(folder))))
-    known = next((entry for entry in TASKS if entry.options.get("folder") == str(path)), None)
-    if known is not None:
+    name, label = f"{called.lower()}-{model.partition(':')[2] or 'gin'}", f"{called}, {model or 'GIN'}"
+    known = tasks().get(name)
+    if known is not None and (known.options.get("folder"), known.label) == (str(path), label):
         return known
-    data = TU(called, folder=str(path))
-    n_classes = int(data.load().labels.max()) + 1
-    if n_classes < 2 and not model:
-        raise UsageError(f"All graphs of {called} have the same label; give --model, as no GIN can be trained on them.")
-    name = f"{called.lower()}-{model.partition(':')[2] or 'gin'}"
-    if name in tasks():
+    if known is not None:
         raise UsageError(
             f"The task {name!r} is part of the benchmark: run it with --data {name}, or rename your files "
             f"{called}_A.txt, …"
         )
+    data = TU(called, folder=str(path))
+    n_classes = int(data.load().labels.max()) + 1
+    if n_classes < 2 and not model:
+        raise UsageError(f"All graphs of {called} have the same label; give --model, as no GIN can be trained on them.")
     typed.check_new("data set", name, list(tasks()))
-    label = f"{called}, {model or 'GIN'}"
     names = tuple(f"class {c}" for c in range(n_classes))
     entry = _learnt(
         name, label, "TU", {"name": called, "folder": str(path), "max_nodes": 120}, "TrainedGNN", {}, *names

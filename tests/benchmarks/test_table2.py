@@ -304,6 +304,8 @@ def test_a_folder_as_pyg_keeps_it_needs_no_other_name(own: Path) -> None:
     for folder in (raw, raw.parent):
         (name,) = chosen_tasks(Table2Options(tu=folder, model="ring_model:model"))
         assert name == "rings-model" and len(tasks.task(name).load().graphs) == 40
+    assert chosen_tasks(Table2Options(tu=raw)) == ["rings-gin"], "the same folder with another oracle is another task"
+    tasks.TASKS.pop()
     for file in raw.iterdir():
         file.rename(raw / file.name.replace("Rings", "MUTAG"))
     tasks.TASKS.pop()
