@@ -159,17 +159,13 @@ class RandomMasks(Explainer):
             found, owner = Found.nothing(edges), rows * k
             drawn = [torch_rng(seed, "random masks", graphs.names[row]) for row in rows.tolist()]
             for _ in range(self.tries):
-                kept = torch.cat([_halves(n, rng) for n, rng in zip(edges.n_edges.tolist(), drawn, strict=True)])
+                uniform = [torch.rand(n, generator=rng) for n, rng in zip(edges.n_edges.tolist(), drawn, strict=True)]
+                kept = torch.cat(uniform) >= 0.5
                 able = torch.tensor([oracle.left(i) > 0 for i in owner.tolist()])
                 found.ask(kept, able, classes[rows], oracle, owner)
             why = [BUDGET_USED_UP if oracle.left(i) < 1 else "no mask changed the class" for i in owner.tolist()]
             _answer(candidates, rows, found, why, graphs.n_nodes)
         return only_candidate(self, candidates, k)
-
-
-def _halves(n: int, rng: torch.Generator) -> Tensor:
-    """Which of n edges are kept, each with probability ½, bool [n]."""
-    return torch.rand(n, generator=rng) >= 0.5
 
 
 @dataclass(eq=False)

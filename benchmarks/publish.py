@@ -96,12 +96,12 @@ def publish(source: Path, out: Path, data_dir: Path | None = None) -> str:
     if not (keys := here.stored(planned)):
         raise UsageError(f"{shown(source)} holds no result of an experiment; ./reproduce.sh table1 computes some.")
     check_data((here, there), data_dir)
+
+    def stored(cells: Sequence[Cell]) -> set[str]:
+        return here.stored(cells) | there.stored(cells)
+
     curved = [cell for name in WITH_CURVES for cell in plans[name]] + [*filter(is_counted, plans["variations"])]
-    means = [cell for cell in plans["ablation"] if cell not in plans["table1"]]  # of which nothing else is shown
-    stored = {
-        name: here.stored(cells) | there.stored(cells) for name, cells in {"curved": curved, "means": means}.items()
-    }
-    compact(here, out, keys | there.stored(planned), stored["curved"], stored["means"])
+    compact(here, out, keys | there.stored(planned), stored(curved), numbers=stored(plans["ablation"]))
     for pattern in COPIED:
         for path in sorted(source.glob(pattern)) if source != out else ():
             write_bytes(out / path.name, path.read_bytes())

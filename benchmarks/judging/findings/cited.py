@@ -37,15 +37,13 @@ def boundaries_are_one(results: Evidence) -> Finding:
 
     Six classes are looked at for contrast, where they are measured: the title is about two.
     """
-    mined = results.stored("boundaries.csv", COMMAND)
-    counts = {TWO: _of(mined, "dataset", TWO)}
-    apart = {TWO: _difference(results, "boundaries")}
-    contrast = ""
+    mined, contrast = results.stored("boundaries.csv", COMMAND), ""
+    seen = {TWO: (_of(mined, "dataset", TWO), _difference(results, "boundaries"))}
     try:
-        counts |= {SIX: _of(mined, "dataset", SIX)}
-        apart |= {SIX: _difference(results, "boundaries-six")}
+        seen[SIX] = (_of(mined, "dataset", SIX), _difference(results, "boundaries-six"))
     except NotMeasured as gap:
-        counts, contrast = {TWO: counts[TWO]}, f" Six classes: {gap}."
+        contrast = f" Six classes: {gap}."
+    counts, apart = ({name: both[i] for name, both in seen.items()} for i in (0, 1))
     two, six = (tasks.label(name) for name in (TWO, SIX))
     low, high = (float(apart[TWO][end]) for end in ("ci_low", "ci_high"))
     shown = [
