@@ -87,9 +87,10 @@ def verify(
         if chosen and sample:
             findings.say(f"{shown(folder)}: {_announced(again, sample)}")
         _check_manifest(folder, findings)
-        if chosen and derive:
-            findings.say(f"{shown(folder)}: deriving the metrics of {len(chosen[:derive])} cells from their edits.")
-            _check_metrics(chosen[:derive], shown(folder), data_dir, findings)
+        derived = [stored for stored in chosen if _has_edits(stored)][:derive]
+        if derived:
+            findings.say(f"{shown(folder)}: deriving the metrics of {len(derived)} cells from their edits.")
+            _check_metrics(derived, shown(folder), data_dir, findings)
         if folder == REFERENCE and tables:
             findings.say(f"{shown(folder)}: making its tables again, which takes a minute or two.")
             _check_tables(ledgers, data_dir, findings)
@@ -287,12 +288,16 @@ def _check_metrics(sample: Sequence[Stored], name: str, data_dir: Path | None, f
         findings.say(f"{name}: {rows} rows of {len(sample)} sampled cells derived again, all agree{doubt}.")
 
 
+def _has_edits(stored: Stored) -> bool:
+    """Not where a row was skipped, of a summary of a whole class, and of cells of which only numbers are kept."""
+    return not stored.skipped and "edits" in stored.table.column_names
+
+
 def _problems(
     sample: Sequence[Stored], data_dir: Path | None, without_data: dict[str, str]
 ) -> Iterator[tuple[Stored, Problem]]:
     """The cells that have rows, with their graphs and oracle; why some have none goes into `without_data`."""
-    explained = (stored for stored in sample if not stored.skipped and "edits" in stored.table.column_names)
-    for stored in explained:  # a summary of a whole class has no edits; of some cells only the numbers are stored
+    for stored in sample:
         task = stored.definition["task"]
         try:
             problem = loaded(task_of(task), data_dir, None)
